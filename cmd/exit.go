@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/rlbench/rlbench/limiter/backend"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// The exit codes. When several apply, the order is 5, 130 or 143, 4, 1, 3, 0.
+const (
+	exitOK           = 0
+	exitFailed       = 1
+	exitUsage        = 2
+	exitInconclusive = 3
+	exitTarget       = 4
+	exitInternal     = 5
+	exitInterrupt    = 130
+	exitTerminate    = 143
+)
+
+// exitCodes documents them for "rlbench help exit-codes".
+const exitCodes = `rlbench ends with one of these codes:
+
+    0  every check held
+    1  a check, a promise or a comparison failed
+    2  usage, configuration or scenario error; nothing was sent
+    3  inconclusive: too little evidence for a verdict, with a reason
+    4  target trouble: cannot connect, authentication, TLS, or lost for good
+    5  internal error: a bug of rlbench
+  130  interrupted by SIGINT, after a partial report
+  143  terminated by SIGTERM, after a partial report
+
+When several apply: 5, then 130 or 143, then 4, 1, 3, 0.
+The last line on stderr repeats it, for wrappers that hide exit codes:
+rlbench: verdict=pass exit=0`
+
+// problem is an error that knows how the program ends, and what would help.
+type problem struct {
+	code int
+	err  error
+	hint string
+}
+
+func (p *problem) Error() string { return p.err.Error() }
+func (p *problem) Unwrap() error { return p.err }
+
+func usage(err error, hint string) error { return &problem{exitUsage, err, hint} }
+
+func usagef(hint, format string, args ...any) error {
+	return usage(fmt.Errorf(format, args...), hint)
+}
+
+// targetTrouble wraps an error on the way to the target.
+func targetTrouble(err error) error {
+	var open *backend.OpenError
+	if errors.As(err, &open) {
+		return &problem{exitTarget, err, open.Hint}
+	}
+	return &problem{exitTarget, err, "check the target, or use a private one: --redis managed"}
+}
+
+func internal(err error) error {
+	return &problem{exitInternal, err, "this is a bug; please report it with the command and its output"}
+}
+
+// codeOf is the exit code for an error. What no command has classified comes
+// from parsing the command line.
+func codeOf(err error) int {
+	var p *problem
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &p):
+		return p.code
+	default:
+		return exitUsage
+	}
+}
+
+// printError writes an error for people: what was attempted, and what would
+// help.
+func printError(w io.Writer, err error) {
+	fmt.Fprintf(w, "rlbench: error: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	hint := "rlbench --help"
+	var p *problem
+	if errors.As(err, &p) {
+		hint = p.hint
+	}
+	if hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", hint)
+	}
+}
+
+// signalCode is the shells' code for a program that a signal ended.
+func signalCode(s os.Signal) int {
+	if s == syscall.SIGTERM {
+		return exitTerminate
+	}
+	return exitInterrupt
+}
+
+// verdictCode is the exit code for a verdict.
+func verdictCode(v scenarios.Verdict) int {
+	switch v {
+	case scenarios.Fail:
+		return exitFailed
+	case scenarios.Inconclusive:
+		return exitInconclusive
+	default:
+		return exitOK
+	}
+}

@@ -1,0 +1,100 @@
+// Package cmd is the command line: one file a command, each flags to options to
+// a plain function. It is where the packages below meet.
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// Main runs rlbench with arguments and returns its exit code. It never exits by
+// itself.
+func Main(args []string, h Host) (code int) {
+	a := &app{Host: h}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(h.In)
+	root.SetOut(h.Out)
+	root.SetErr(h.Err)
+	defer func() {
+		if r := recover(); r != nil {
+			printError(h.Err, internal(fmt.Errorf("panic: %v\n%s", r, debug.Stack())))
+			code = a.finish(exitInternal)
+		}
+	}()
+	err := root.Execute()
+	code = codeOf(err)
+	var quiet *verdictError
+	if errors.As(err, &quiet) {
+		code = quiet.code
+	} else if err != nil {
+		printError(h.Err, err)
+	}
+	return a.finish(code)
+}
+
+// app is one invocation.
+type app struct {
+	Host
+	// fromEnv names the flags that an environment variable set.
+	fromEnv map[string]bool
+	// judging says that the command ends with a verdict line.
+	judging bool
+	verdict scenarios.Verdict
+}
+
+// verdictError carries an exit code whose cause the report already told.
+type verdictError struct{ code int }
+
+func (v *verdictError) Error() string { return fmt.Sprintf("exit %d", v.code) }
+
+// finish writes the last line of stderr for commands that judge.
+func (a *app) finish(code int) int {
+	if a.judging {
+		verdict := string(a.verdict)
+		if verdict == "" {
+			verdict = "none"
+		}
+		fmt.Fprintf(a.Err, "rlbench: verdict=%s exit=%d\n", verdict, code)
+	}
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rlbench",
+		Short: "Load and boundary-burst tester for rate limiters",
+		Long: `rlbench replays scripted traffic against rate limiters, judges every decision,
+and reports how many requests were really admitted, whether that was right, and
+what it cost.
+
+  rlbench run boundary-burst        two budgets around a window edge, three algorithms
+  rlbench plan boundary-burst       what would be sent, and what each should admit
+  rlbench list                      what there is`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(suggestFlag(c, err), c.CommandPath()+" --help")
+	})
+	for _, command := range commands {
+		c := command(a)
+		c.PreRunE = a.environment(c.PreRunE)
+		root.AddCommand(c)
+	}
+	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What each exit code means", Long: exitCodes})
+	return root
+}
+
+// commands is the table of all commands. To add one, add its row.
+var commands = []func(*app) *cobra.Command{
+	runCommand, planCommand, listCommand, showCommand, validateCommand, reportCommand, versionCommand,
+}

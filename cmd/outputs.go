@@ -1,0 +1,157 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rlbench/rlbench/report"
+)
+
+var colorModes = []string{"auto", "always", "never"}
+
+// sink is one place that the report goes to.
+type sink struct {
+	format  report.Format
+	path    string // "" is stdout
+	options report.Options
+	file    *os.File
+	temp    string // "" if written in place
+}
+
+// sinks are all places. They are opened before the first request is sent, so
+// that a run is never lost to a mistyped path.
+type sinks struct {
+	out io.Writer
+	all []*sink
+}
+
+// sinks reads the -o flags. A table goes to stdout unless something else does,
+// or --quiet is given.
+func (a *app) sinks(o *runOptions) (sinks, error) {
+	s := sinks{out: a.Out}
+	paths := map[string]bool{}
+	for _, text := range o.outputs {
+		name, path, _ := strings.Cut(text, "=")
+		format, err := report.FormatNamed(name)
+		if err != nil {
+			return s, usage(fmt.Errorf("--output %s: %w", text, err), "rlbench list formats")
+		}
+		if path == "-" {
+			path = ""
+		} else if strings.Contains(text, "=") && path == "" {
+			return s, usagef("--output json=result.json", "--output %s: no path behind the =", text)
+		}
+		if paths[path] {
+			return s, usagef("--output table --output json=result.json", "--output %s: two reports cannot go to the same place", text)
+		}
+		paths[path] = true
+		s.all = append(s.all, &sink{format: format, path: path})
+	}
+	if !paths[""] && !o.quiet {
+		s.all = append(s.all, &sink{format: report.Formats[0]})
+	}
+	for _, one := range s.all {
+		if one.path == "" {
+			one.options = report.Options{Width: a.width(), Color: a.colored(o.color)}
+		}
+	}
+	return s, nil
+}
+
+// width is that of the terminal, or COLUMNS, or 80.
+func (a *app) width() int {
+	if w := a.terminal(a.Out); w > 0 {
+		return w
+	}
+	var columns int
+	text, _ := a.Env("COLUMNS")
+	if _, err := fmt.Sscanf(text, "%d", &columns); err == nil && columns >= 20 {
+		return columns
+	}
+	return 80
+}
+
+// colored decides about colour on stdout.
+func (a *app) colored(mode string) bool {
+	if mode != "auto" {
+		return mode == "always"
+	}
+	no, _ := a.Env("NO_COLOR")
+	return no == "" && !a.dumb() && a.terminal(a.Out) > 0
+}
+
+// open creates the files: temporary ones beside the target, so that a reader
+// never sees half a report; in place only for what is no regular file.
+func (s *sinks) open() error {
+	for _, one := range s.all {
+		if one.path == "" {
+			continue
+		}
+		if err := one.open(); err != nil {
+			s.discard()
+			return usage(fmt.Errorf("open output: %w", err), "choose a path that can be written: -o "+one.format.Name+"=result."+one.format.Name)
+		}
+	}
+	return nil
+}
+
+func (s *sink) open() (err error) {
+	info, err := os.Stat(s.path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a directory", s.path)
+	case err == nil && !info.Mode().IsRegular():
+		s.file, err = os.OpenFile(s.path, os.O_WRONLY, 0)
+		return err
+	}
+	s.temp = filepath.Join(filepath.Dir(s.path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(s.path), os.Getpid()))
+	s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	return err
+}
+
+// write renders every report, files first, and puts the files in place.
+func (s *sinks) write(r *report.Report) error {
+	for _, one := range s.all {
+		var b bytes.Buffer
+		if err := one.format.Render(&b, r, one.options); err != nil {
+			return internal(err)
+		}
+		if err := one.deliver(b.Bytes(), s.out); err != nil {
+			return internal(fmt.Errorf("write %s report: %w", one.format.Name, err))
+		}
+	}
+	return nil
+}
+
+func (s *sink) deliver(data []byte, out io.Writer) error {
+	if s.path == "" {
+		_, err := out.Write(data)
+		return err
+	}
+	_, err := s.file.Write(data)
+	if closing := s.file.Close(); err == nil {
+		err = closing
+	}
+	s.file = nil
+	if err == nil && s.temp != "" {
+		err = os.Rename(s.temp, s.path)
+	}
+	return err
+}
+
+// discard closes and removes what was not delivered.
+func (s *sinks) discard() {
+	for _, one := range s.all {
+		if one.file != nil {
+			one.file.Close()
+			if one.temp != "" {
+				os.Remove(one.temp)
+			}
+			one.file = nil
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/oracle"
+)
+
+func planCommand(a *app) *cobra.Command {
+	var o scenarioOptions
+	var arrivals bool
+	c := &cobra.Command{
+		Use:   "plan SCENARIO...",
+		Short: "Print the timetable and what each algorithm should admit; opens no socket",
+		Example: `  rlbench plan boundary-burst
+  rlbench plan counter-worst --limit 10/1m
+  rlbench plan mine.yaml --arrivals`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("rlbench plan boundary-burst", "plan: no scenario is named")
+			}
+			return nil
+		},
+		ValidArgsFunction: scenarioNames,
+		RunE: func(c *cobra.Command, args []string) error {
+			all, err := o.load(a, c, args)
+			if err != nil {
+				return err
+			}
+			names, err := o.targets(all)
+			if err != nil {
+				return err
+			}
+			for i, s := range all {
+				if i > 0 {
+					fmt.Fprintln(a.Out)
+				}
+				if err := writePlan(a.Out, s, names, arrivals); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	o.flags(c)
+	c.Flags().BoolVar(&arrivals, "arrivals", false, "print every planned request too")
+	return c
+}
+
+// writePlan prints phases, window edges and expectations.
+func writePlan(w io.Writer, s loaded, names []string, arrivals bool) error {
+	p := s.plan
+	fmt.Fprintf(w, "%s  limit %s, %s clock, seed %d, %s\n", p.Scenario, p.Limit, p.Clock, p.Seed, plural(p.Keys, "key"))
+	if s.Description != "" {
+		fmt.Fprintln(w, s.Description)
+	}
+	fmt.Fprintf(w, "%s in total across all senders, plan %s\n\n", plural(len(p.Arrivals), "request"), p.Hash())
+
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "phase\tshape\tfrom\tuntil\trequests\twindows")
+	for _, phase := range p.Phases {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", phase.Name, phase.Shape,
+			fromEdge(phase.Start), fromEdge(phase.End), phase.Planned, windows(phase, p.Limit.Window))
+	}
+	fmt.Fprintln(t)
+	fmt.Fprintln(t, "algorithm\tadmits\tby phase\tdenies\tpeak in "+limiter.FormatDuration(p.Limit.Window)+"\tworst case")
+	for _, name := range names {
+		algorithm, ok := limiter.Named(name)
+		if !ok {
+			continue
+		}
+		e := oracle.Expect(p, algorithm)
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%d%s\t%d\n", name, e.Measures.Admitted, admittedByPhase(e), e.Measures.Denied,
+			e.Measures.PeakInWindow, overLimit(e.Measures), algorithm.Worst(p.Limit))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if arrivals {
+		return writeArrivals(w, p)
+	}
+	return nil
+}
+
+func writeArrivals(w io.Writer, p *scenarios.Plan) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\narrival\tat\tkey\tcost\t  phase")
+	for i, a := range p.Arrivals {
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t  %s\n", i+1, fromEdge(a.At), a.Key, a.Cost, p.Phases[a.Phase].Name)
+	}
+	return t.Flush()
+}
+
+// fromEdge writes an offset as users write it in a scenario.
+func fromEdge(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "edge"
+	case d < 0:
+		return "edge-" + limiter.FormatDuration(-d)
+	default:
+		return "edge+" + limiter.FormatDuration(d)
+	}
+}
+
+// windows names the windows that a phase touches, counted from the edge.
+func windows(p scenarios.PlannedPhase, width time.Duration) string {
+	first, last := windowOf(p.Start, width), windowOf(max(p.Start, p.End-time.Microsecond), width)
+	if first == last {
+		return strconv.FormatInt(first, 10)
+	}
+	return fmt.Sprintf("%d to %d", first, last)
+}
+
+// windowOf numbers windows: 0 begins at the edge.
+func windowOf(offset, width time.Duration) int64 {
+	n := int64(offset / width)
+	if offset%width < 0 {
+		n--
+	}
+	return n
+}
+
+func admittedByPhase(j *scenarios.Judgement) string {
+	parts := make([]string, len(j.Phases))
+	for i, p := range j.Phases {
+		parts[i] = strconv.FormatInt(p.Admitted, 10)
+	}
+	return strings.Join(parts, "+")
+}
+
+func overLimit(m scenarios.Measures) string {
+	if m.Limit == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.2f×)", float64(m.PeakInWindow)/float64(m.Limit))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

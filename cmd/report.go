@@ -1,0 +1,111 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rlbench/rlbench/report"
+)
+
+func reportCommand(a *app) *cobra.Command {
+	var o runOptions
+	var schema bool
+	c := &cobra.Command{
+		Use:   "report RESULT...",
+		Short: "Render saved results again, in any format",
+		Example: `  rlbench run boundary-burst -o json=result.json
+  rlbench report result.json
+  rlbench report --schema > rlbench.schema.json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if schema {
+				return printSchema(a, args)
+			}
+			if len(args) == 0 {
+				return usagef("rlbench report result.json", "report: no result is named")
+			}
+			return renderSaved(a, &o, args)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&schema, "schema", false, "print the JSON Schema of results")
+	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: "+formatList())
+	f.StringVar(&o.color, "color", "auto", "auto, always or never; NO_COLOR counts as never")
+	complete(c, "output", formatNames)
+	complete(c, "color", func() []string { return colorModes })
+	return c
+}
+
+func printSchema(a *app, args []string) error {
+	if len(args) > 0 {
+		return usagef("rlbench report --schema", "report: --schema takes no results")
+	}
+	_, err := a.Out.Write(report.JSONSchema)
+	return err
+}
+
+// renderSaved writes every result in every format. Several results cannot share
+// a file, so paths are for one.
+func renderSaved(a *app, o *runOptions, names []string) error {
+	if err := oneOf("color", o.color, colorModes); err != nil {
+		return err
+	}
+	var saved []*report.Report
+	var errs []error
+	for _, name := range names {
+		r, err := a.readResult(name)
+		saved, errs = append(saved, r), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return usage(err, "rlbench run boundary-burst -o json=result.json writes one")
+	}
+	for _, r := range saved {
+		out, err := a.sinks(o)
+		if err != nil {
+			return err
+		}
+		if len(saved) > 1 && out.files() > 0 {
+			return usagef("rlbench report ONE.json -o table=one.txt", "report: %d results cannot be written to one file", len(saved))
+		}
+		if err := out.open(); err != nil {
+			return err
+		}
+		if err := out.write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) readResult(name string) (*report.Report, error) {
+	data, err := a.readAll(name)
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	r, err := report.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+func (a *app) readAll(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(a.In)
+	}
+	return os.ReadFile(name)
+}
+
+// files counts sinks that are not stdout.
+func (s *sinks) files() int {
+	n := 0
+	for _, one := range s.all {
+		if one.path != "" {
+			n++
+		}
+	}
+	return n
+}

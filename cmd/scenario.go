@@ -1,0 +1,234 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/target"
+)
+
+// scenarioOptions are the flags of commands that load scenarios.
+type scenarioOptions struct {
+	algorithms []string
+	limit      string
+	clock      string
+	seed       uint64
+	set        []string
+}
+
+func (o *scenarioOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringSliceVarP(&o.algorithms, "algorithm", "a", []string{"fixed", "log", "counter"}, "limiters under test, or all")
+	f.StringVarP(&o.limit, "limit", "l", "", "limit instead of the scenario's, such as 100/1m")
+	f.StringVar(&o.clock, "clock", "", "clock instead of the scenario's: virtual, server or client")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of random shapes")
+	f.StringArrayVar(&o.set, "set", nil, "change a value of the scenario: path=value, such as phases.after-edge.count=50")
+	complete(c, "algorithm", algorithmNames)
+	complete(c, "clock", clockNames)
+}
+
+// complete offers a closed list on the command line.
+func complete(c *cobra.Command, flag string, values func() []string) {
+	err := c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // the flag is not defined
+	}
+}
+
+func algorithmNames() []string {
+	names := []string{"all"}
+	for _, a := range limiter.Algorithms {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+func clockNames() []string {
+	var names []string
+	for _, c := range scenarios.Clocks {
+		names = append(names, string(c.Name))
+	}
+	return names
+}
+
+func scenarioNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, b := range scenarios.Builtins() {
+		names = append(names, b.Name)
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+// loaded is a scenario with its timetable.
+type loaded struct {
+	*scenarios.Scenario
+	plan *scenarios.Plan
+}
+
+// load reads scenarios and plans them. All mistakes of all files are reported
+// together.
+func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]loaded, error) {
+	defaults, override, err := o.overrides(a, c)
+	if err != nil {
+		return nil, err
+	}
+	var set []scenarios.Assignment
+	for _, text := range o.set {
+		assignment, err := scenarios.ParseAssignment(text)
+		if err != nil {
+			return nil, usage(err, "rlbench show boundary-burst prints a scenario with its paths")
+		}
+		set = append(set, assignment)
+	}
+	var all []loaded
+	var errs []error
+	for _, name := range expand(names) {
+		s, err := a.read(name, defaults, set)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		override(s)
+		plan, err := scenarios.NewPlan(s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, loaded{s, plan})
+	}
+	errs = append(errs, distinct(all))
+	if err := errors.Join(errs...); err != nil {
+		return nil, usage(err, "rlbench list scenarios; rlbench validate FILE")
+	}
+	return all, nil
+}
+
+// overrides are what flags and environment say about fields of a scenario: a
+// variable gives way to the file, a flag does not.
+func (o *scenarioOptions) overrides(a *app, c *cobra.Command) (scenarios.Defaults, func(*scenarios.Scenario), error) {
+	d := scenarios.BuiltinDefaults()
+	var apply []func(*scenarios.Scenario)
+	if o.limit != "" {
+		l, err := limiter.ParseLimit(o.limit)
+		if err != nil {
+			return d, nil, usage(err, "--limit 100/1m")
+		}
+		d.Limit = l
+		if a.given(c, "limit") {
+			apply = append(apply, func(s *scenarios.Scenario) { s.Limit = l })
+		}
+	}
+	if o.clock != "" {
+		clock, err := scenarios.ParseClock(o.clock)
+		if err != nil {
+			return d, nil, usage(err, "--clock virtual")
+		}
+		d.Clock = clock
+		if a.given(c, "clock") {
+			apply = append(apply, func(s *scenarios.Scenario) { s.Clock = clock })
+		}
+	}
+	d.Seed = o.seed
+	if a.given(c, "seed") {
+		apply = append(apply, func(s *scenarios.Scenario) { s.Seed = o.seed })
+	}
+	return d, func(s *scenarios.Scenario) {
+		for _, f := range apply {
+			f(s)
+		}
+	}, nil
+}
+
+// expand replaces "all" by every built-in.
+func expand(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if name != "all" {
+			out = append(out, name)
+			continue
+		}
+		for _, b := range scenarios.Builtins() {
+			out = append(out, b.Name)
+		}
+	}
+	return out
+}
+
+// distinct refuses scenarios that a report could not tell apart.
+func distinct(all []loaded) error {
+	seen := map[string]bool{}
+	for _, s := range all {
+		if seen[s.Name] {
+			return fmt.Errorf("two scenarios are called %q; give one of them another name", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	return nil
+}
+
+// read finds a scenario: "-" is stdin, what looks like a path is a file, and
+// everything else is a built-in.
+func (a *app) read(name string, d scenarios.Defaults, set []scenarios.Assignment) (*scenarios.Scenario, error) {
+	if name == "-" {
+		return scenarios.Read(a.In, "stdin", d, set...)
+	}
+	if !isPath(name) {
+		b, err := scenarios.BuiltinNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		return b.Read(d, set...)
+	}
+	f, err := openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return scenarios.Read(f, name, d, set...)
+}
+
+func openFile(name string) (io.ReadCloser, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open scenario: %w", err)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, fmt.Errorf("open scenario: %s is a directory", name)
+	}
+	return f, nil
+}
+
+func isPath(name string) bool {
+	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
+// targets resolves the limiters under test and refuses limits that one of them
+// cannot enforce.
+func (o *scenarioOptions) targets(all []loaded) ([]string, error) {
+	names, err := target.Names(o.algorithms)
+	if err != nil {
+		return nil, usage(err, "rlbench list algorithms")
+	}
+	var errs []error
+	for _, s := range all {
+		for _, name := range names {
+			if err := target.Check(name, s.Limit); err != nil {
+				errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, usage(err, "leave that algorithm out with --algorithm, or choose another --limit")
+	}
+	return names, nil
+}

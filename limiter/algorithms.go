@@ -1,0 +1,88 @@
+package limiter
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Algorithm is one way to limit, stated twice here: as the Lua that Redis runs
+// and as a Model that shares no code with it.
+type Algorithm struct {
+	// Name is what users write and what the keys carry.
+	Name string
+	// Doc is one line for a list.
+	Doc string
+	// Script is Lua that follows the convention of package scripts.
+	Script string
+	// Model is the specification.
+	Model Model
+	// Worst is the most units that any trailing window can hold, given one
+	// clock and an unchanged limit. docs/algorithms.md derives it.
+	Worst func(Limit) int64
+	// AfterEdge is the most units admitted by an instant e into a window by a
+	// full burst just before its edge and saturation from the edge on.
+	AfterEdge func(l Limit, e time.Duration) int64
+	// Excess says in one sentence why a trailing window can hold more than the
+	// limit; empty if it cannot.
+	Excess string
+	// TTL is the longest time to live that a key may have.
+	TTL func(Limit) time.Duration
+	// Check refuses limits that the algorithm cannot compute exactly; nil
+	// accepts every valid limit.
+	Check func(Limit) error
+	// nonce says that the script stores the request's nonce.
+	nonce bool
+}
+
+// Algorithms is the table of all algorithms, in the order in which lists show
+// them. To add one, add its row.
+var Algorithms = []Algorithm{Fixed, Log, Counter}
+
+// Named finds an algorithm by its name.
+func Named(name string) (Algorithm, bool) {
+	for _, a := range Algorithms {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return Algorithm{}, false
+}
+
+// Model is an algorithm as a pure specification. Step must not change the
+// state it is given: the oracle keeps old states and returns to them.
+type Model struct {
+	// Init is the state of a key that was never used.
+	Init func() any
+	// Step decides a valid request with a non-zero At.
+	Step func(Limit, any, Request) (any, Decision)
+}
+
+// Validate checks the limit for this algorithm.
+func (a Algorithm) Validate(l Limit) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if a.Check == nil {
+		return nil
+	}
+	return a.Check(l)
+}
+
+// keyHead is everything of a key up to the identity. The window is part of it,
+// so that policies of different windows never share state; the limit is not, so
+// that a changed limit keeps what was used.
+func (a Algorithm) keyHead(prefix, policy string, window time.Duration) string {
+	return prefix + ":" + a.Name + ":" + policy + ":" + strconv.FormatInt(window.Microseconds(), 10) + ":"
+}
+
+// tagEscape keeps a closing brace in an identity from ending the hash tag early.
+var tagEscape = strings.NewReplacer("%", "%25", "}", "%7D")
+
+// hashTag wraps an identity so that Redis Cluster puts all its keys in one slot.
+func hashTag(identity string) string {
+	if strings.ContainsAny(identity, "%}") {
+		identity = tagEscape.Replace(identity)
+	}
+	return "{" + identity + "}"
+}

@@ -1,0 +1,30 @@
+// Package limiter decides whether a request is within a rate limit, with the
+// state in Redis, atomically, and with exact answers.
+//
+// Pick an Algorithm, say what to do when Redis cannot answer, and ask:
+//
+//	client, err := limiter.Dial("redis://localhost:6379")
+//	...
+//	l, err := limiter.New(client, limiter.Config{
+//		Algorithm: limiter.Log,
+//		Limit:     limiter.Limit{Max: 100, Window: time.Minute},
+//		Policy:    "trending",
+//		OnFailure: limiter.FailOpen,
+//	})
+//	...
+//	d, err := l.Allow(ctx, limiter.Request{Key: pseudonym})
+//
+// A denial is a value and never an error; an error means "we do not know".
+//
+// # Time
+//
+// A trailing window is half open, (t-W, t]: a request exactly one window old
+// has left. Time is a value: a Request without At is decided by the clock of
+// the Redis server, one with At by that instant. Resolution is one microsecond.
+//
+// # What is promised
+//
+// Algorithm.Worst says the most that any trailing window can hold. Fixed and
+// Counter can reach twice the limit, Log never exceeds it. Callers that stamp
+// requests themselves and disagree about the time weaken every promise.
+package limiter

@@ -1,0 +1,102 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Never is the RetryAfter of a request that no wait would admit: it costs more
+// than the limit, or the limit is 0.
+const Never = time.Duration(math.MaxInt64)
+
+// Request asks for Cost units of Key's budget. The zero value is invalid: a
+// request needs a key.
+type Request struct {
+	// Key is the identity whose budget is used. It is written to Redis as it
+	// is, so pass a pseudonym and never a raw address.
+	Key string
+	// At decides on the request's instant, cut to whole microseconds. Zero lets
+	// the clock of the Redis server decide.
+	At time.Time
+	// Cost is how many units the request takes. Zero means 1.
+	Cost int64
+}
+
+// Units is the cost with its default applied.
+func (r Request) Units() int64 {
+	if r.Cost == 0 {
+		return 1
+	}
+	return r.Cost
+}
+
+// Validate reports what makes the request impossible to decide.
+func (r Request) Validate() error {
+	switch {
+	case r.Key == "":
+		return fmt.Errorf("request %s: no key", r.describe())
+	case r.Cost < 0:
+		return fmt.Errorf("request %s: cost is negative", r.describe())
+	case r.Cost > MaxMax:
+		return fmt.Errorf("request %s: cost is above %d", r.describe(), MaxMax)
+	case !r.At.IsZero() && (r.At.UnixMicro() < 0 || r.At.UnixMicro() >= maxExact/2):
+		return fmt.Errorf("request %s: instant is outside 1970 to 2112", r.describe())
+	}
+	return nil
+}
+
+// describe leaves the key out: it is an identity, and errors end up in logs.
+func (r Request) describe() string {
+	at := "now"
+	if !r.At.IsZero() {
+		at = r.At.UTC().Format(time.RFC3339Nano)
+	}
+	return fmt.Sprintf("{at %s, cost %d}", at, r.Cost)
+}
+
+// Decision is what a limiter said.
+type Decision struct {
+	Allowed bool
+	// Limit is the budget of one window.
+	Limit int64
+	// Remaining is what the key has left after this request, 0 to Limit.
+	Remaining int64
+	// RetryAfter is the exact earliest wait after which the same request is
+	// admitted if nobody else uses the key: one microsecond less and it is
+	// denied again. 0 when Allowed, Never when no wait helps.
+	RetryAfter time.Duration
+	// ResetAfter is the wait after which Remaining equals Limit again if nobody
+	// uses the key: 1m for a log of 1m right after an admission.
+	ResetAfter time.Duration
+	// At is the instant that decided, by whichever clock decided.
+	At time.Time
+	// Source says who decided.
+	Source Source
+	// Cause is why the failure policy decided; nil when Redis did.
+	Cause error
+}
+
+// Source says who made a decision.
+type Source string
+
+// The sources of a decision.
+const (
+	SourceRedis      Source = "redis"
+	SourceFailOpen   Source = "fail-open"
+	SourceFailClosed Source = "fail-closed"
+)
+
+// Limiter decides requests. Implementations are safe for concurrent use.
+//
+// A denial is a Decision, not an error. An error means that the request's fate
+// is not known to be a denial or an admission; see Unknown.
+type Limiter interface {
+	Allow(ctx context.Context, r Request) (Decision, error)
+}
+
+// ErrUnknown marks errors after which the request may or may not have been
+// counted: it was sent and no reply came.
+var ErrUnknown = errors.New("fate unknown: the request may have been counted")

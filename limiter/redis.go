@@ -1,0 +1,219 @@
+package limiter
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha1" // what EVALSHA takes
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Config says what a Redis limiter enforces. Algorithm, Limit and OnFailure are
+// required.
+type Config struct {
+	Algorithm Algorithm
+	Limit     Limit
+	// Policy names the budget and is part of every key, so that two policies
+	// never share a budget by accident. Default "default".
+	Policy string
+	// Prefix starts every key. Default "rl".
+	Prefix string
+	// OnFailure is what to do when Redis cannot answer. There is no default.
+	OnFailure Failure
+	// TTLFloor keeps keys at least this long. Leave it zero, unless the
+	// requests' instants run slower than real time, as in a simulation.
+	TTLFloor time.Duration
+}
+
+// Redis is a Limiter whose state is in Redis. It is safe for concurrent use and
+// needs no closing; the client belongs to the caller.
+type Redis struct {
+	client    Processor
+	algorithm Algorithm
+	limit     Limit
+	onFailure Failure
+	head      string // of every key, up to the hash tag
+
+	// Arguments that never change, boxed once.
+	sha, source, window, max, ttlFloor any
+
+	instance string // makes nonces unique among processes
+	requests atomic.Uint64
+}
+
+var _ Limiter = (*Redis)(nil)
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// New makes a limiter, or says everything that is wrong with the configuration.
+// It sends nothing.
+func New(client Processor, c Config) (*Redis, error) {
+	if c.Policy == "" {
+		c.Policy = "default"
+	}
+	if c.Prefix == "" {
+		c.Prefix = "rl"
+	}
+	if err := c.validate(client); err != nil {
+		return nil, fmt.Errorf("new limiter: %w", err)
+	}
+	var id [6]byte
+	_, _ = rand.Read(id[:]) // never fails: it ends the program instead
+	return &Redis{
+		client:    client,
+		algorithm: c.Algorithm,
+		limit:     c.Limit,
+		onFailure: c.OnFailure,
+		head:      c.Algorithm.keyHead(c.Prefix, c.Policy, c.Limit.Window),
+		sha:       fmt.Sprintf("%x", sha1.Sum([]byte(c.Algorithm.Script))),
+		source:    c.Algorithm.Script,
+		window:    strconv.FormatInt(c.Limit.Window.Microseconds(), 10),
+		max:       strconv.FormatInt(c.Limit.Max, 10),
+		ttlFloor:  strconv.FormatInt(c.TTLFloor.Milliseconds(), 10),
+		instance:  base64.RawURLEncoding.EncodeToString(id[:]),
+	}, nil
+}
+
+func (c Config) validate(client Processor) error {
+	var errs []error
+	if client == nil {
+		errs = append(errs, errors.New("no Redis client"))
+	}
+	if c.Algorithm.Script == "" {
+		errs = append(errs, errors.New("no algorithm: set one of limiter.Algorithms, such as limiter.Log"))
+	} else {
+		errs = append(errs, c.Algorithm.Validate(c.Limit))
+	}
+	if !nameForm.MatchString(c.Policy) {
+		errs = append(errs, fmt.Errorf("policy %q: want letters, digits, '.', '_' and '-'", c.Policy))
+	}
+	if !ValidPrefix(c.Prefix) {
+		errs = append(errs, fmt.Errorf("key prefix %q: want letters, digits, '.', '_', '-' and ':'", c.Prefix))
+	}
+	if c.TTLFloor < 0 {
+		errs = append(errs, fmt.Errorf("TTL floor %s is negative", c.TTLFloor))
+	}
+	return errors.Join(append(errs, c.OnFailure.validate())...)
+}
+
+var prefixForm = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+
+// ValidPrefix reports whether keys may start like this: braces would move the
+// hash tag.
+func ValidPrefix(prefix string) bool { return prefixForm.MatchString(prefix) }
+
+// Limit is the budget that this limiter enforces.
+func (l *Redis) Limit() Limit { return l.limit }
+
+// Keys are the names of all keys that an identity has here.
+func (l *Redis) Keys(identity string) []string { return []string{l.key(identity)} }
+
+func (l *Redis) key(identity string) string { return l.head + hashTag(identity) }
+
+// Allow decides r and charges it if it is admitted, in one round trip. It sends
+// the request to Redis at most once: if the reply is lost, the error wraps
+// ErrUnknown.
+//
+// Errors: an invalid request and a cancelled context are always returned; when
+// Redis cannot answer, Config.OnFailure decides.
+func (l *Redis) Allow(ctx context.Context, r Request) (Decision, error) {
+	return l.decide(ctx, r, l.nonce())
+}
+
+// Peek returns the decision that Allow would have returned, and changes
+// nothing. What the key has left right now is Remaining, plus the cost if
+// Allowed.
+func (l *Redis) Peek(ctx context.Context, r Request) (Decision, error) {
+	return l.decide(ctx, r, "")
+}
+
+// Reset forgets what an identity has used.
+func (l *Redis) Reset(ctx context.Context, identity string) error {
+	if err := l.client.Process(ctx, redis.NewIntCmd(ctx, "del", l.key(identity))); err != nil {
+		return fmt.Errorf("reset a key: %w", err)
+	}
+	return nil
+}
+
+// nonce names a request. It is unique under every key as long as no two of a
+// key's limiters drew the same 48 random bits. Algorithms that store no nonce
+// get a constant.
+func (l *Redis) nonce() string {
+	if !l.algorithm.nonce {
+		return "-"
+	}
+	return l.instance + strconv.FormatUint(l.requests.Add(1), 36)
+}
+
+func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, error) {
+	if err := r.Validate(); err != nil {
+		return Decision{}, err
+	}
+	reply, err := l.call(ctx, r, nonce)
+	if err == nil {
+		return l.read(reply)
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, context.Canceled) {
+		return Decision{}, err // nobody waits for an answer
+	}
+	return l.onFailure.decide(l.limit, r.At, err)
+}
+
+// call is the one place that runs a script.
+func (l *Redis) call(ctx context.Context, r Request, nonce string) ([]any, error) {
+	now, cost := "", "1"
+	if !r.At.IsZero() {
+		now = strconv.FormatInt(r.At.UnixMicro(), 10)
+	}
+	if r.Cost > 1 {
+		cost = strconv.FormatInt(r.Cost, 10)
+	}
+	args := []any{"evalsha", l.sha, 1, l.key(r.Key), now, l.window, l.max, cost, nonce, l.ttlFloor}
+	cmd := redis.NewCmd(ctx, args...)
+	err := l.client.Process(ctx, once{cmd})
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		// The server forgot the script (restart, failover, SCRIPT FLUSH) and ran
+		// nothing, so sending the source cannot count twice.
+		args[0], args[1] = "eval", l.source
+		cmd = redis.NewCmd(ctx, args...)
+		err = l.client.Process(ctx, once{cmd})
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	return cmd.Slice()
+}
+
+// read turns a reply of the scripts' convention into a decision.
+func (l *Redis) read(reply []any) (Decision, error) {
+	var n [5]int64
+	if len(reply) != len(n) {
+		return Decision{}, fmt.Errorf("read reply of script %s: %d values, want %d: %v", l.algorithm.Name, len(reply), len(n), reply)
+	}
+	for i, v := range reply {
+		var ok bool
+		if n[i], ok = v.(int64); !ok {
+			return Decision{}, fmt.Errorf("read reply of script %s: value %d is a %T, want an integer: %v", l.algorithm.Name, i+1, v, reply)
+		}
+	}
+	d := Decision{
+		Allowed:    n[0] == 1,
+		Limit:      l.limit.Max,
+		Remaining:  n[1],
+		RetryAfter: micros(n[2]),
+		ResetAfter: micros(n[3]),
+		At:         time.UnixMicro(n[4]).UTC(),
+		Source:     SourceRedis,
+	}
+	if n[2] < 0 {
+		d.RetryAfter = Never
+	}
+	return d, nil
+}

@@ -1,0 +1,181 @@
+// Package report turns judged histories into one document, and the document
+// into formats. All arithmetic is in the builder; a renderer only writes.
+package report
+
+import (
+	"time"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// Schema names the version of the document.
+const Schema = "rlbench.report/v1"
+
+// Report is the document that every format shows and JSON stores. Durations are
+// integers with their unit in the name; what was not measured is absent.
+type Report struct {
+	Schema      string             `json:"schema" jsonschema:"const=rlbench.report/v1"`
+	Verdict     scenarios.Verdict  `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+	Interrupted bool               `json:"interrupted"`
+	Reasons     []scenarios.Reason `json:"reasons"`
+	Command     []string           `json:"command"`
+	Started     time.Time          `json:"started"`
+	ElapsedUS   int64              `json:"elapsed_us"`
+	Env         Env                `json:"env"`
+	Scenarios   []Scenario         `json:"scenarios"`
+	Rows        []Row              `json:"rows"`
+	Findings    []Finding          `json:"findings"`
+}
+
+// Env is where the report was made.
+type Env struct {
+	Rlbench string `json:"rlbench"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	CPU     string `json:"cpu,omitempty"`
+	Cores   int    `json:"cores"`
+	Redis   Redis  `json:"redis"`
+}
+
+// Redis is the server that held the state.
+type Redis struct {
+	Flavour         string `json:"flavour" jsonschema:"enum=managed,enum=live,enum=embedded"`
+	Server          string `json:"server,omitempty"`
+	Version         string `json:"version,omitempty"`
+	Mode            string `json:"mode,omitempty"`
+	MaxmemoryPolicy string `json:"maxmemory_policy,omitempty"`
+}
+
+// Scenario is the traffic and how well it was sent.
+type Scenario struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description,omitempty"`
+	SHA256      string            `json:"sha256"`
+	Seed        uint64            `json:"seed"`
+	Clock       scenarios.Clock   `json:"clock" jsonschema:"enum=virtual,enum=server,enum=client"`
+	Runs        int               `json:"runs"`
+	Limit       Limit             `json:"limit"`
+	Verdict     scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+	Schedule    Schedule          `json:"schedule"`
+}
+
+// Limit is the budget under test.
+type Limit struct {
+	Max      int64 `json:"max"`
+	WindowUS int64 `json:"window_us"`
+}
+
+// Schedule sums over all limiters and runs of a scenario; the lag is the worst
+// of them, and absent under the virtual clock.
+type Schedule struct {
+	Planned int64 `json:"planned"`
+	Sent    int64 `json:"sent"`
+	Missed  int64 `json:"missed"`
+	LagUS   *Lag  `json:"lag_us,omitempty"`
+}
+
+// Lag is how late requests were sent.
+type Lag struct {
+	P50 int64 `json:"p50"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
+}
+
+// Row is one limiter under one scenario in one phase of one run. Phase "" is the
+// whole scenario. Run 0 sums all runs, where there are several: counts and
+// histograms add up, peaks are the highest.
+type Row struct {
+	Scenario  string `json:"scenario"`
+	Limiter   string `json:"limiter"`
+	Algorithm string `json:"algorithm,omitempty"`
+	Phase     string `json:"phase"`
+	Run       int    `json:"run"`
+
+	Planned   int64    `json:"planned"`
+	Admitted  int64    `json:"admitted"`
+	Denied    int64    `json:"denied"`
+	Errored   int64    `json:"errored"`
+	Unknown   int64    `json:"unknown"`
+	Missed    int64    `json:"missed"`
+	ErrorRate *float64 `json:"error_rate,omitempty"`
+
+	PeakInWindow  int64    `json:"peak_in_window"`
+	PeakOverLimit *float64 `json:"peak_over_limit,omitempty"`
+	PeakInShort   Short    `json:"peak_in_short"`
+	Promise       *Promise `json:"promise,omitempty"`
+	Wrong         Wrong    `json:"wrong"`
+	LandedUS      *Landed  `json:"landed_us,omitempty"`
+
+	ServiceUS  Outcomes  `json:"service_us"`
+	ResponseUS *Outcomes `json:"response_us,omitempty"`
+	Redis      *Cost     `json:"redis,omitempty"`
+
+	Verdict scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+}
+
+// Short is the peak in a thirtieth of the window.
+type Short struct {
+	SpanUS   int64 `json:"span_us"`
+	Admitted int64 `json:"admitted"`
+}
+
+// Promise is the algorithm's own bound.
+type Promise struct {
+	MaxInWindow int64 `json:"max_in_window"`
+	Kept        bool  `json:"kept"`
+}
+
+// Wrong counts decisions that differ from an exact trailing window.
+type Wrong struct {
+	Admissions int64 `json:"admissions"`
+	Denials    int64 `json:"denials"`
+}
+
+// Landed is where the decisions of a phase fell, as offsets from the edge by the
+// clock that decided. It is absent under the virtual clock.
+type Landed struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
+// Outcomes are latencies of all decided requests, and of each outcome.
+type Outcomes struct {
+	All      *Latency `json:"all,omitempty"`
+	Admitted *Latency `json:"admitted,omitempty"`
+	Denied   *Latency `json:"denied,omitempty"`
+}
+
+// Latency summarises durations. A percentile with fewer than ten samples above
+// it is absent, except the median.
+type Latency struct {
+	Count   int64  `json:"count"`
+	P50     *int64 `json:"p50,omitempty"`
+	P90     *int64 `json:"p90,omitempty"`
+	P95     *int64 `json:"p95,omitempty"`
+	P99     *int64 `json:"p99,omitempty"`
+	P999    *int64 `json:"p999,omitempty"`
+	Max     *int64 `json:"max,omitempty"`
+	Clamped int64  `json:"clamped,omitempty"` // samples above the histogram's range, counted at its end
+}
+
+// Cost is what decisions cost the Redis server.
+type Cost struct {
+	Keys                int      `json:"keys"`
+	BytesPerIdentity    *float64 `json:"bytes_per_identity,omitempty"`
+	CommandsPerDecision *float64 `json:"commands_per_decision,omitempty"`
+	ScriptUSPerDecision *float64 `json:"script_us_per_decision,omitempty"`
+}
+
+// Finding is one check of one row.
+type Finding struct {
+	Scenario string            `json:"scenario"`
+	Check    string            `json:"check"`
+	Limiter  string            `json:"limiter"`
+	Phase    string            `json:"phase"`
+	Run      int               `json:"run"`
+	Verdict  scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+	Warn     bool              `json:"warn,omitempty"`
+	Message  string            `json:"message"`
+	Evidence []string          `json:"evidence"`
+}

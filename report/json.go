@@ -1,0 +1,41 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// JSONSchema is the JSON Schema of a report. It is generated from the types in
+// this package by "go test ./report -update".
+//
+//go:embed schema.json
+var JSONSchema []byte
+
+func renderJSON(w io.Writer, r *Report, _ Options) error {
+	// A report is encoded as a whole before a byte is written, so that no
+	// reader ever sees half of one.
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("encode report: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// Decode reads a report that was written as JSON.
+func Decode(data []byte) (*Report, error) {
+	var r Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("decode report: %w", err)
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("decode report: schema is %q, want %q", r.Schema, Schema)
+	}
+	return &r, nil
+}

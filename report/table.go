@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fatih/color"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// renderTable writes one block for each scenario and a last line for all.
+func renderTable(w io.Writer, r *Report, o Options) error {
+	if o.Width <= 0 {
+		o.Width = 80
+	}
+	var b strings.Builder
+	for i := range r.Scenarios {
+		if err := writeScenario(&b, r, &r.Scenarios[i], o); err != nil {
+			return err
+		}
+	}
+	for _, reason := range r.Reasons {
+		writeWrapped(&b, reason.Code+": ", reason.Message, o.Width)
+		writeWrapped(&b, "  hint: ", reason.Hint, o.Width)
+	}
+	fmt.Fprintf(&b, "%s  %s\n", paint(r.Verdict, strings.ToUpper(string(r.Verdict)), o.Color), summary(r))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error {
+	limit := s.limit()
+	fmt.Fprintf(b, "%s  limit %s, %s clock, %d requests%s\n", printable(s.Name), limit, s.Clock,
+		requestsOf(r, s), runsText(s.Runs))
+	writeWrapped(b, "", printable(s.Description), o.Width)
+	b.WriteString("\n")
+	rows := shownRows(r, s)
+	if err := writeRows(b, r, s, rows, o); err != nil {
+		return err
+	}
+	b.WriteString("\n")
+	for _, note := range notes(r, s, rows) {
+		writeWrapped(b, note.head, note.text, o.Width)
+	}
+	return nil
+}
+
+// requestsOf is what each limiter is sent in each run.
+func requestsOf(r *Report, s *Scenario) int64 {
+	for _, row := range r.Rows {
+		if row.Scenario == s.Name && row.Phase == "" && row.Run != 0 {
+			return row.Planned
+		}
+	}
+	return 0
+}
+
+func runsText(runs int) string {
+	if runs > 1 {
+		return fmt.Sprintf(", %d runs added up", runs)
+	}
+	return ""
+}
+
+// shownRows are the rows of a table: one for each limiter, over all runs and
+// phases.
+func shownRows(r *Report, s *Scenario) []Row {
+	shown := 1
+	if s.Runs > 1 {
+		shown = 0
+	}
+	var rows []Row
+	for _, row := range r.Rows {
+		if row.Scenario == s.Name && row.Phase == "" && row.Run == shown {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 && shown == 0 { // interrupted before a second run
+		one := *s
+		one.Runs = 1
+		return shownRows(r, &one)
+	}
+	return rows
+}
+
+// summary is the last line: what ran where, and how to identify it.
+func summary(r *Report) string {
+	parts := []string{server(r.Env.Redis)}
+	for _, s := range r.Scenarios {
+		text := fmt.Sprintf("seed %d, plan %.8s", s.Seed, s.SHA256)
+		if len(r.Scenarios) > 1 {
+			text = s.Name + " " + text
+		}
+		parts = append(parts, text)
+	}
+	parts = append(parts, roundMicros(r.ElapsedUS))
+	if r.Interrupted {
+		parts = append(parts, "interrupted")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func server(redis Redis) string {
+	name := redis.Server
+	if name == "" {
+		name = "redis"
+	}
+	if redis.Version != "" {
+		name += " " + redis.Version
+	}
+	return printable(name) + " (" + redis.Flavour + ")"
+}
+
+func (s *Scenario) limit() limiter.Limit {
+	return limiter.Limit{Max: s.Limit.Max, Window: s.window()}
+}
+
+func (s *Scenario) window() time.Duration {
+	return time.Duration(s.Limit.WindowUS) * time.Microsecond
+}
+
+// paint colours a word by the verdict that it stands for.
+func paint(v scenarios.Verdict, word string, enabled bool) string {
+	attribute := map[scenarios.Verdict]color.Attribute{
+		scenarios.Pass: color.FgGreen, scenarios.Inconclusive: color.FgYellow, scenarios.Fail: color.FgRed,
+	}[v]
+	c := color.New(attribute, color.Bold)
+	if enabled {
+		c.EnableColor()
+	} else {
+		c.DisableColor()
+	}
+	return c.Sprint(word)
+}
+
+// printable replaces control characters, so that a name from a file cannot
+// drive the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// writeWrapped writes text behind a head, broken at blanks to fit the width and
+// indented under its own start.
+func writeWrapped(b *strings.Builder, head, text string, width int) {
+	if head == "" && text == "" {
+		return
+	}
+	indent := len([]rune(head))
+	line := head
+	empty := true
+	for _, word := range strings.Fields(text) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
+			b.WriteString(line + "\n")
+			line, empty = strings.Repeat(" ", indent), true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	b.WriteString(line + "\n")
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// note is a sentence under a table.
+type note struct{ head, text string }
+
+// notes explain what a table shows: who exceeded the limit and why, what failed,
+// and what its figures are not.
+func notes(r *Report, s *Scenario, rows []Row) []note {
+	var out []note
+	for _, row := range rows {
+		if text := excess(s, row); text != "" {
+			out = append(out, note{printable(row.Limiter) + ": ", text})
+		}
+		if text := landing(r, s, row); text != "" {
+			out = append(out, note{printable(row.Limiter) + ": ", text})
+		}
+	}
+	for _, f := range r.Findings {
+		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && f.Check != "evidence" {
+			out = append(out, finding(s, f)...)
+		}
+	}
+	return append(out, caveats(r, s, rows)...)
+}
+
+// excess explains a peak above the limit.
+func excess(s *Scenario, row Row) string {
+	if row.PeakInWindow <= s.Limit.Max {
+		return ""
+	}
+	text := fmt.Sprintf("peak %d in %s", row.PeakInWindow, limiter.FormatDuration(s.window()))
+	if row.PeakOverLimit != nil {
+		text += fmt.Sprintf(", %.2f× limit", *row.PeakOverLimit)
+	}
+	if a, ok := limiter.Named(row.Algorithm); ok && a.Excess != "" {
+		text += "; " + a.Excess
+	}
+	if row.Promise != nil && row.Promise.Kept {
+		text += fmt.Sprintf(". It promises no more than %d", row.Promise.MaxInWindow)
+	}
+	return text + "."
+}
+
+// landing says, in real time, where the decisions of the last phase really fell
+// and how much could be admitted by then.
+func landing(r *Report, s *Scenario, row Row) string {
+	a, ok := limiter.Named(row.Algorithm)
+	if !ok || a.Excess == "" || s.Clock == scenarios.Virtual {
+		return ""
+	}
+	last := lastPhase(r, row)
+	if last == nil || last.LandedUS == nil || last.LandedUS.First < 0 || last.LandedUS.Last >= s.Limit.WindowUS {
+		return ""
+	}
+	e := time.Duration(last.LandedUS.Last) * time.Microsecond
+	return fmt.Sprintf("%s was decided %s to %s past the edge; after a full burst before it, at most %d can be admitted by then.",
+		printable(last.Phase), roundMicros(last.LandedUS.First), roundMicros(last.LandedUS.Last), a.AfterEdge(s.limit(), e))
+}
+
+func lastPhase(r *Report, whole Row) *Row {
+	var last *Row
+	for i, row := range r.Rows {
+		if row.Scenario == whole.Scenario && row.Limiter == whole.Limiter && row.Run == whole.Run && row.Phase != "" {
+			last = &r.Rows[i]
+		}
+	}
+	return last
+}
+
+// finding is what failed, with its evidence.
+func finding(s *Scenario, f Finding) []note {
+	verb := string(f.Verdict)
+	if f.Warn {
+		verb = "warn"
+	}
+	text := printable(f.Message)
+	if s.Runs > 1 {
+		text += fmt.Sprintf(" (run %d)", f.Run)
+	}
+	out := []note{{verb + ": ", fmt.Sprintf("[%s] %s", printable(f.Check), text)}}
+	for _, line := range f.Evidence {
+		out = append(out, note{"    ", printable(line)})
+	}
+	return out
+}
+
+// caveats say what the figures of a table are not.
+func caveats(r *Report, s *Scenario, rows []Row) []note {
+	var out []note
+	if l := s.Schedule.LagUS; l != nil {
+		out = append(out, note{"schedule: ", fmt.Sprintf("sent %d of %d; late by %s (p50), %s (p99), %s (max).",
+			s.Schedule.Sent, s.Schedule.Planned, roundMicros(l.P50), roundMicros(l.P99), roundMicros(l.Max))})
+	}
+	if r.Env.Redis.Flavour == "embedded" {
+		out = append(out, note{"embedded: ", "counts are exact, latencies are an emulator's and not Redis's; install redis-server or give --redis URL."})
+	}
+	for _, row := range rows {
+		if all := row.ServiceUS.All; all != nil && all.P99 == nil {
+			out = append(out, note{"n/a: ", fmt.Sprintf("a p99 needs 1000 decisions, %d were made; add --runs %d.", all.Count, (1000*int64(s.Runs)+all.Count-1)/all.Count)})
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,243 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/rlbench/rlbench/limiter"
+)
+
+// column is one column of the table. Those of the highest rank go first when
+// the table is too wide; rank 0 always stays.
+type column struct {
+	head string
+	rank int
+	cell func(Row) string
+	left bool
+}
+
+// columnsOf lists the columns for a scenario, from left to right.
+func columnsOf(r *Report, s *Scenario) []column {
+	window := limiter.FormatDuration(s.window())
+	all := []column{
+		{"limiter", 0, func(row Row) string { return printable(row.Limiter) }, true},
+		{"admitted", 0, func(row Row) string { return number(row.Admitted) }, false},
+		{"by phase", 2, func(row Row) string { return byPhase(r, row) }, false},
+		{"denied", 1, func(row Row) string { return number(row.Denied) }, false},
+		{"errors", 1, errorRate, false},
+		{"peak in " + window, 0, peakCell, false},
+		{"promised", 4, promiseCell, false},
+		{"wrong +/-", 5, func(row Row) string {
+			return fmt.Sprintf("%d/%d", row.Wrong.Admissions, row.Wrong.Denials)
+		}, false},
+		{"p50", 1, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.P50 }) }, false},
+		{"p99", 1, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.P99 }) }, false},
+		{"max", 3, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.Max }) }, false},
+		{"bytes/id", 3, func(row Row) string {
+			return costCell(row, 0, func(c *Cost) *float64 { return c.BytesPerIdentity })
+		}, false},
+		{"commands", 5, func(row Row) string {
+			return costCell(row, 1, func(c *Cost) *float64 { return c.CommandsPerDecision })
+		}, false},
+		{"script", 5, func(row Row) string {
+			text := costCell(row, 1, func(c *Cost) *float64 { return c.ScriptUSPerDecision })
+			return strings.Replace(text+"µs", "-µs", "-", 1)
+		}, false},
+		{"verdict", 0, func(row Row) string { return string(row.Verdict) }, true},
+	}
+	var shown []column
+	for _, c := range all {
+		if c.head == "by phase" && (len(phasesOf(r, s)) < 2 || len(phasesOf(r, s)) > 4) {
+			continue
+		}
+		shown = append(shown, c)
+	}
+	return shown
+}
+
+// writeRows writes the table, without the columns for which there is no room.
+func writeRows(w io.Writer, r *Report, s *Scenario, rows []Row, o Options) error {
+	columns := fitting(columnsOf(r, s), rows, o.Width)
+	heads := make([]string, len(columns))
+	alignment := make([]tw.Align, len(columns))
+	for i, c := range columns {
+		heads[i], alignment[i] = c.head, tw.AlignRight
+		if c.left {
+			alignment[i] = tw.AlignLeft
+		}
+	}
+	table := tablewriter.NewTable(
+		w,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Settings: tw.Settings{
+				Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off},
+				Lines:      tw.Lines{ShowHeaderLine: tw.Off, ShowFooterLine: tw.Off},
+			},
+		})),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithPadding(tw.Padding{Left: "", Right: gap, Overwrite: true}),
+		tablewriter.WithAlignment(alignment),
+		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: alignment}),
+	)
+	table.Header(heads)
+	for _, row := range rows {
+		cells := make([]string, len(columns))
+		for i, c := range columns {
+			cells[i] = c.cell(row)
+			if c.head == "verdict" {
+				cells[i] = paint(row.Verdict, cells[i], o.Color)
+			}
+		}
+		if err := table.Append(cells); err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
+	}
+	if err := table.Render(); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return nil
+}
+
+// gap is what stands between two columns.
+const gap = "  "
+
+// fitting drops columns until the table is at most width wide.
+func fitting(columns []column, rows []Row, width int) []column {
+	for natural(columns, rows) > width {
+		worst := 0
+		for i, c := range columns {
+			if c.rank >= columns[worst].rank {
+				worst = i
+			}
+		}
+		if columns[worst].rank == 0 {
+			break
+		}
+		columns = append(columns[:worst:worst], columns[worst+1:]...)
+	}
+	return columns
+}
+
+func natural(columns []column, rows []Row) int {
+	total := len(gap) * len(columns)
+	for _, c := range columns {
+		widest := len([]rune(c.head))
+		for _, row := range rows {
+			widest = max(widest, len([]rune(c.cell(row))))
+		}
+		total += widest
+	}
+	return total
+}
+
+// phasesOf are the names of a scenario's phases in order.
+func phasesOf(r *Report, s *Scenario) []string {
+	var names []string
+	var limiterSeen string
+	for _, row := range r.Rows {
+		if row.Scenario != s.Name || row.Phase == "" || row.Run == 0 {
+			continue
+		}
+		if limiterSeen == "" {
+			limiterSeen = row.Limiter
+		}
+		if row.Limiter == limiterSeen && row.Run == 1 {
+			names = append(names, row.Phase)
+		}
+	}
+	return names
+}
+
+// byPhase is what was admitted in each phase: "100+2".
+func byPhase(r *Report, whole Row) string {
+	var parts []string
+	for _, row := range r.Rows {
+		if row.Scenario == whole.Scenario && row.Limiter == whole.Limiter && row.Run == whole.Run && row.Phase != "" {
+			parts = append(parts, strconv.FormatInt(row.Admitted, 10))
+		}
+	}
+	return strings.Join(parts, "+")
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func errorRate(row Row) string {
+	if row.ErrorRate == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*row.ErrorRate*100, 'f', decimals(*row.ErrorRate), 64) + "%"
+}
+
+// decimals keeps a small rate from looking like none.
+func decimals(rate float64) int {
+	switch {
+	case rate == 0 || rate == 1:
+		return 0
+	case rate < 0.001:
+		return 3
+	}
+	return 1
+}
+
+func peakCell(row Row) string {
+	if row.PeakOverLimit == nil {
+		return number(row.PeakInWindow)
+	}
+	return fmt.Sprintf("%d (%.2f×)", row.PeakInWindow, *row.PeakOverLimit)
+}
+
+func promiseCell(row Row) string {
+	switch {
+	case row.Promise == nil:
+		return "-"
+	case row.Promise.Kept:
+		return fmt.Sprintf("≤ %d", row.Promise.MaxInWindow)
+	default:
+		return fmt.Sprintf("≤ %d broken", row.Promise.MaxInWindow)
+	}
+}
+
+// latencyCell shows the service time of all decided requests.
+func latencyCell(row Row, of func(*Latency) *int64) string {
+	if row.ServiceUS.All == nil {
+		return "-"
+	}
+	us := of(row.ServiceUS.All)
+	if us == nil {
+		return "n/a"
+	}
+	return roundMicros(*us)
+}
+
+func costCell(row Row, digits int, of func(*Cost) *float64) string {
+	if row.Redis == nil || of(row.Redis) == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*of(row.Redis), 'f', digits, 64)
+}
+
+// roundMicros writes a duration with three digits.
+func roundMicros(us int64) string {
+	d := time.Duration(us) * time.Microsecond
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%dµs", us)
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.2fms", d.Seconds()*1000)
+	case d < time.Second:
+		return fmt.Sprintf("%.0fms", d.Seconds()*1000)
+	default:
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	}
+}

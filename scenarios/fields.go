@@ -1,0 +1,145 @@
+package scenarios
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/rlbench/rlbench/limiter"
+)
+
+// nameForm is what scenarios and phases may be called: fit for a command line,
+// a file name and the path of an assignment.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// maxKeys bounds the identities of a scenario.
+const maxKeys = 1_000_000
+
+// scenario reads the root mapping.
+func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
+	out := &Scenario{Limit: d.Limit, Clock: d.Clock, Seed: d.Seed, Keys: Keys{Count: 1, Distribution: "uniform"}}
+	var phases, checks *yaml.Node
+	s.mapping(root, "the scenario", []field{
+		{"version", true, s.version},
+		{"name", true, s.into(&out.Name, s.identifier("name"))},
+		{"description", false, s.into(&out.Description, s.plain("description"))},
+		{"limit", false, func(_, v *yaml.Node) { s.limit(v, &out.Limit) }},
+		{"clock", false, func(_, v *yaml.Node) { s.clock(v, &out.Clock) }},
+		{"seed", false, func(_, v *yaml.Node) { s.seed(v, &out.Seed) }},
+		{"keys", false, func(_, v *yaml.Node) { s.keys(v, &out.Keys) }},
+		{"phases", true, func(_, v *yaml.Node) { phases = v }},
+		{"checks", false, func(_, v *yaml.Node) { checks = v }},
+		{"faults", false, s.faults},
+	})
+	// Phases and checks refer to the limit and to each other, so they come last.
+	if phases != nil {
+		s.sequence(phases, "phases", func(n *yaml.Node) { s.phase(n, out) })
+		if phases.Kind == yaml.SequenceNode && len(phases.Content) == 0 {
+			s.report(phases.Line, phases.Column, "phases is empty; a scenario needs at least one")
+		}
+	}
+	if checks != nil {
+		s.sequence(checks, "checks", func(n *yaml.Node) { s.check(n, out) })
+	}
+	return out
+}
+
+func (s *source) version(_, v *yaml.Node) {
+	if v.Value != strconv.Itoa(Version) {
+		s.report(v.Line, v.Column, "version %q is not known; this rlbench reads version %d", v.Value, Version)
+	}
+}
+
+// faults is part of the format; there are no kinds to inject yet.
+func (s *source) faults(key, v *yaml.Node) {
+	if v.Kind != yaml.SequenceNode || len(v.Content) > 0 {
+		s.report(key.Line, key.Column, "faults has to be empty: this rlbench injects none")
+	}
+}
+
+// into stores what a reader of text accepts.
+func (s *source) into(to *string, read func(*yaml.Node) (string, bool)) func(_, v *yaml.Node) {
+	return func(_, v *yaml.Node) {
+		if text, ok := read(v); ok {
+			*to = text
+		}
+	}
+}
+
+func (s *source) plain(what string) func(*yaml.Node) (string, bool) {
+	return func(n *yaml.Node) (string, bool) { return s.text(n, what) }
+}
+
+func (s *source) identifier(what string) func(*yaml.Node) (string, bool) {
+	return func(n *yaml.Node) (string, bool) {
+		text, ok := s.text(n, what)
+		if ok && !nameForm.MatchString(text) {
+			s.report(n.Line, n.Column, "%s %q: want up to 64 letters, digits, '-' and '_'", what, text)
+			return "", false
+		}
+		return text, ok
+	}
+}
+
+// oneOf reads a name of a closed list.
+func (s *source) oneOf(what string, known []string) func(*yaml.Node) (string, bool) {
+	return func(n *yaml.Node) (string, bool) {
+		text, ok := s.text(n, what)
+		if ok && !slices.Contains(known, text) {
+			s.report(n.Line, n.Column, "%v", unknownName(what, text, known))
+			return "", false
+		}
+		return text, ok
+	}
+}
+
+func (s *source) limit(n *yaml.Node, to *limiter.Limit) {
+	text, ok := s.text(n, "limit")
+	if !ok {
+		return
+	}
+	l, err := limiter.ParseLimit(text)
+	if err != nil {
+		s.report(n.Line, n.Column, "%v", err)
+		return
+	}
+	*to = l
+}
+
+func (s *source) clock(n *yaml.Node, to *Clock) {
+	text, ok := s.text(n, "clock")
+	if !ok {
+		return
+	}
+	c, err := ParseClock(text)
+	if err != nil {
+		s.report(n.Line, n.Column, "%v", err)
+		return
+	}
+	*to = c
+}
+
+func (s *source) seed(n *yaml.Node, to *uint64) {
+	seed, err := strconv.ParseUint(n.Value, 10, 64)
+	if n.Kind != yaml.ScalarNode || err != nil {
+		s.report(n.Line, n.Column, "seed %q: want a whole number from 0", n.Value)
+		return
+	}
+	*to = seed
+}
+
+func (s *source) keys(n *yaml.Node, to *Keys) {
+	s.mapping(n, "keys", []field{
+		{"count", false, func(_, v *yaml.Node) {
+			k, err := strconv.Atoi(v.Value)
+			if v.Kind != yaml.ScalarNode || err != nil || k < 1 || k > maxKeys {
+				s.report(v.Line, v.Column, "keys count %q: want a whole number from 1 to %d", v.Value, maxKeys)
+				return
+			}
+			to.Count = k
+		}},
+		{"distribution", false, s.into(&to.Distribution, s.oneOf("distribution", Distributions))},
+	})
+}

@@ -1,0 +1,54 @@
+package scenarios
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+//go:embed library/*.yaml
+var library embed.FS
+
+// Builtin is a scenario that comes with rlbench.
+type Builtin struct {
+	Name   string
+	Source []byte // YAML, commented
+}
+
+// Builtins are the embedded scenarios in alphabetical order. To add one, add
+// its file to library.
+func Builtins() []Builtin {
+	entries, err := fs.ReadDir(library, "library")
+	if err != nil {
+		panic(fmt.Sprintf("embedded scenarios: %v", err)) // the embed directive is wrong
+	}
+	builtins := make([]Builtin, len(entries))
+	for i, e := range entries {
+		source, err := fs.ReadFile(library, "library/"+e.Name())
+		if err != nil {
+			panic(fmt.Sprintf("embedded scenario %s: %v", e.Name(), err))
+		}
+		builtins[i] = Builtin{strings.TrimSuffix(e.Name(), ".yaml"), source}
+	}
+	return builtins
+}
+
+// BuiltinNamed finds an embedded scenario.
+func BuiltinNamed(name string) (Builtin, error) {
+	all := Builtins()
+	names := make([]string, len(all))
+	for i, b := range all {
+		if b.Name == name {
+			return b, nil
+		}
+		names[i] = b.Name
+	}
+	return Builtin{}, unknownName("scenario", name, names)
+}
+
+// Read parses the embedded scenario.
+func (b Builtin) Read(d Defaults, set ...Assignment) (*Scenario, error) {
+	return Read(bytes.NewReader(b.Source), b.Name, d, set...)
+}

@@ -1,0 +1,94 @@
+package oracle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// conformance demands that every decision equals the model's, remaining and
+// waits included, for some order of the requests that their times allow.
+func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
+	if c.Algorithm == nil || j.Measures.Admitted+j.Measures.Denied == 0 {
+		return nil
+	}
+	histories, doubtful := operations(c)
+	for key, ops := range histories {
+		s := newSearch(c.Plan.Limit, c.Algorithm.Model, ops, c.Plan.Clock == scenarios.Server)
+		switch outcome := s.run(); {
+		case outcome == explained:
+			continue
+		case outcome == gaveUp:
+			return []scenarios.Finding{inconclusive(j, "conformance", "order-unknown",
+				fmt.Sprintf("%s: too many concurrent requests to find the order in which they were decided", c.Name),
+				"lower --max-in-flight or use --clock virtual")}
+		case doubtful[key]:
+			return []scenarios.Finding{inconclusive(j, "conformance", "unknown-outcomes",
+				fmt.Sprintf("%s: requests of unknown fate on a key leave its decisions open", c.Name),
+				"raise --timeout so that fewer replies are lost")}
+		default:
+			return []scenarios.Finding{{
+				Check: "conformance", Verdict: scenarios.Fail,
+				Message:  fmt.Sprintf("%s is not what it claims: a decision differs from the model %q", c.Name, c.Algorithm.Name),
+				Evidence: s.explain(c),
+			}}
+		}
+	}
+	n := j.Measures.Admitted + j.Measures.Denied
+	return []scenarios.Finding{{Check: "conformance", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d decisions equal the model's", n)}}
+}
+
+// operation is one decided request of a key.
+type operation struct {
+	sent, done time.Duration
+	at         int64 // of the decision, microseconds
+	cost       int64
+	decision   limiter.Decision
+}
+
+// operations splits a history by key, in the order of sending, and names the
+// keys on which something of unknown fate was sent.
+func operations(c *Case) ([][]operation, []bool) {
+	histories := make([][]operation, c.Plan.Keys)
+	doubtful := make([]bool, c.Plan.Keys)
+	for i, r := range c.Results {
+		arrival := c.Plan.Arrivals[i]
+		switch r.Outcome {
+		case scenarios.Unknown:
+			doubtful[arrival.Key] = true
+		case scenarios.Admitted, scenarios.Denied:
+			histories[arrival.Key] = append(histories[arrival.Key], operation{
+				sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: arrival.Cost, decision: r.Decision,
+			})
+		}
+	}
+	return histories, doubtful
+}
+
+// explain shows the request at which every order ended.
+func (s *search) explain(c *Case) []string {
+	op := s.deepest.op
+	_, want := s.model.Step(s.limit, s.deepest.state, op.request())
+	return []string{
+		fmt.Sprintf("after %d decisions that agree, a request of cost %d at %s", s.deepest.depth, op.cost, offset(c, op.decision.At)),
+		"limiter: " + describe(op.decision),
+		"model:   " + describe(want),
+	}
+}
+
+func describe(d limiter.Decision) string {
+	verb := "denied"
+	if d.Allowed {
+		verb = "allowed"
+	}
+	return fmt.Sprintf("%s, remaining %d, retry after %s, reset after %s", verb, d.Remaining, wait(d.RetryAfter), wait(d.ResetAfter))
+}
+
+func wait(d time.Duration) string {
+	if d == limiter.Never {
+		return "never"
+	}
+	return limiter.FormatDuration(d)
+}

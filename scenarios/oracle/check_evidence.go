@@ -1,0 +1,56 @@
+package oracle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// partial reports whether the limiter saw other traffic than was planned.
+func partial(c *Case, j *scenarios.Judgement) bool {
+	m := j.Measures
+	return c.Interrupted || c.Lost != nil || c.Misplaced > 0 || m.Missed+m.Errored+m.Unknown > 0
+}
+
+// evidence says why a verdict could be worth nothing. One reason is enough: the
+// first is the cause of those behind it.
+func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
+	m := j.Measures
+	sent := m.Planned - m.Missed
+	because := func(code, message, hint string) []scenarios.Finding {
+		return []scenarios.Finding{inconclusive(j, "evidence", code, message, hint)}
+	}
+	switch {
+	case m.Planned == 0:
+		return because("nothing-planned", "the plan has no requests", "raise the limit or a count: rlbench plan "+c.Plan.Scenario)
+	case c.Interrupted:
+		return because("interrupted", fmt.Sprintf("interrupted after %d of %d requests", sent, m.Planned), "run it again and let it finish")
+	case c.Lost != nil:
+		return because("target-lost", fmt.Sprintf("the target was lost after %d of %d requests: %v", sent, m.Planned, c.Lost), "check the target: rlbench run "+c.Plan.Scenario+" --redis managed")
+	case m.Missed > 0:
+		return because("missed-schedule", fmt.Sprintf("%d of %d requests were never sent", m.Missed, m.Planned), "raise --max-in-flight or lower the rate")
+	case m.Admitted+m.Denied == 0:
+		return because("no-decisions", fmt.Sprintf("none of %d requests was decided: %s", sent, firstError(c)), "look at the target's own log")
+	case m.Errored+m.Unknown > 0:
+		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", m.Errored+m.Unknown, sent, firstError(c)), "look at the target's own log, or raise --timeout")
+	case c.Misplaced > 0:
+		return because("boundary-missed", fmt.Sprintf("%d decisions fell on the wrong side of a window edge", c.Misplaced), "use a longer window, a quieter machine or --clock virtual")
+	case j.Lag.P99 > latest(c):
+		return because("late", fmt.Sprintf("one request in a hundred was sent more than %s late; %s is allowed", j.Lag.P99.Round(time.Microsecond), latest(c)), "lower the rate, raise --max-in-flight or use --clock virtual")
+	}
+	return []scenarios.Finding{{Check: "evidence", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d requests were sent and decided", sent)}}
+}
+
+// latest is how late one request in a hundred may be: a hundredth of the
+// window, which moves a weighted count by at most a hundredth of the limit.
+func latest(c *Case) time.Duration { return max(c.Plan.Limit.Window/100, time.Millisecond) }
+
+func firstError(c *Case) string {
+	for _, r := range c.Results {
+		if r.Err != nil {
+			return r.Err.Error()
+		}
+	}
+	return "no error was recorded"
+}

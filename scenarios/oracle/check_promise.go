@@ -1,0 +1,68 @@
+package oracle
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// promise compares the peak with the algorithm's own worst case. Requests of
+// unknown fate count only where they could not change the verdict.
+func promise(c *Case, j *scenarios.Judgement) []scenarios.Finding {
+	if j.Promise == nil || j.Measures.Planned == 0 {
+		return nil
+	}
+	window := limiter.FormatDuration(c.Plan.Limit.Window)
+	peak, bound := j.Measures.PeakInWindow, j.Promise.MaxInWindow
+	f := scenarios.Finding{Check: "promise", Verdict: scenarios.Pass}
+	switch {
+	case peak > bound:
+		f.Verdict = scenarios.Fail
+		f.Message = fmt.Sprintf("%s admitted %d within %s; it promises at most %d", c.Name, peak, window, bound)
+	case peak+unknownUnits(c) > bound:
+		return []scenarios.Finding{inconclusive(j, "promise", "unknown-outcomes",
+			fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, peak+unknownUnits(c), window, bound),
+			"raise --timeout so that fewer replies are lost")}
+	default:
+		f.Message = fmt.Sprintf("%s admitted at most %d within %s; it promises at most %d", c.Name, peak, window, bound)
+	}
+	return []scenarios.Finding{f}
+}
+
+// unknownUnits is what requests of unknown fate may have taken.
+func unknownUnits(c *Case) int64 {
+	var units int64
+	for i, r := range c.Results {
+		if r.Outcome == scenarios.Unknown {
+			units += c.Plan.Arrivals[i].Cost
+		}
+	}
+	return units
+}
+
+// overshoot compares the peak with the limit itself.
+func overshoot(c *Case, j *scenarios.Judgement) []scenarios.Finding {
+	if c.MaxOvershoot == nil || j.Measures.Planned == 0 {
+		return nil
+	}
+	limit, peak := c.Plan.Limit, j.Measures.PeakInWindow
+	allowed := new(big.Rat).Add(big.NewRat(1, 1), c.MaxOvershoot)
+	allowed.Mul(allowed, new(big.Rat).SetInt64(limit.Max))
+	f := scenarios.Finding{Check: "max-overshoot", Verdict: scenarios.Pass}
+	f.Message = fmt.Sprintf("%s admitted at most %d within %s at a limit of %d", c.Name, peak, limiter.FormatDuration(limit.Window), limit.Max)
+	if new(big.Rat).SetInt64(peak).Cmp(allowed) > 0 {
+		f.Verdict = scenarios.Fail
+		f.Message = fmt.Sprintf("%s admitted %d within %s: %s over the limit of %d", c.Name, peak,
+			limiter.FormatDuration(limit.Window), percentOver(peak, limit.Max), limit.Max)
+	}
+	return []scenarios.Finding{f}
+}
+
+func percentOver(peak, limit int64) string {
+	if limit == 0 {
+		return fmt.Sprint(peak)
+	}
+	return new(big.Rat).Mul(big.NewRat(100, 1), big.NewRat(peak-limit, limit)).FloatString(0) + "%"
+}

@@ -1,0 +1,95 @@
+// Package oracle judges what a limiter did. It is pure: histories in, verdicts
+// with evidence out, no clock and no I/O.
+package oracle
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// Case is one history and what is expected of it.
+type Case struct {
+	Plan    *scenarios.Plan
+	Results []scenarios.Result // Results[i] belongs to Plan.Arrivals[i]
+	Edge    time.Time          // the instant that the plan's offsets refer to
+	// Algorithm is what the limiter claims to be; nil if it claims nothing, and
+	// then only what needs no model is checked.
+	Algorithm *limiter.Algorithm
+	// Name is how the limiter is called in checks and messages.
+	Name   string
+	Checks []scenarios.Check
+	// MaxOvershoot is how far the peak may exceed the limit, as a share of it;
+	// nil does not ask.
+	MaxOvershoot *big.Rat
+	// Misplaced, Interrupted and Lost are the runner's account of what went
+	// wrong with the traffic.
+	Misplaced   int
+	Interrupted bool
+	Lost        error
+}
+
+// A check looks at a case that has been measured and says what it noticed.
+type check struct {
+	name, doc string
+	run       func(*Case, *scenarios.Judgement) []scenarios.Finding
+}
+
+// checks is the table of built-in checks, in the order of findings. To add one,
+// add its row.
+var checks = []check{
+	{"evidence", "enough was sent, on time, in the window it was meant for", evidence},
+	{"promise", "the most admitted in any trailing window is at most what the algorithm promises", promise},
+	{"conformance", "every decision equals the model's, in some order that the times allow", conformance},
+	{"max-overshoot", "the peak exceeds the limit by at most --max-overshoot", overshoot},
+	{"checks", "the checks of the scenario and of --check", expectations},
+}
+
+// Listed are the built-in checks with a line each.
+func Listed() [][2]string {
+	rows := make([][2]string, len(checks))
+	for i, c := range checks {
+		rows[i] = [2]string{c.name, c.doc}
+	}
+	return rows
+}
+
+// Judge measures and checks a case. An error is a bug of rlbench: the outcomes
+// do not add up to what was planned.
+func Judge(c *Case) (*scenarios.Judgement, error) {
+	j := measure(c)
+	all := []scenarios.Measures{j.Measures}
+	for _, p := range j.Phases {
+		all = append(all, p.Measures)
+	}
+	for _, m := range all {
+		if sum := m.Admitted + m.Denied + m.Errored + m.Unknown + m.Missed; sum != m.Planned {
+			return nil, fmt.Errorf("judge %s under %s: outcomes sum to %d, planned were %d", c.Name, c.Plan.Scenario, sum, m.Planned)
+		}
+	}
+	if c.Algorithm != nil {
+		worst := c.Algorithm.Worst(c.Plan.Limit)
+		j.Promise = &scenarios.Promise{MaxInWindow: worst, Kept: j.Measures.PeakInWindow <= worst}
+	}
+	for _, check := range checks {
+		j.Findings = append(j.Findings, check.run(c, j)...)
+	}
+	for _, f := range j.Findings {
+		if !f.Warn {
+			j.Verdict = j.Verdict.Worse(f.Verdict)
+		}
+	}
+	return j, nil
+}
+
+// inconclusive notes a reason and makes the finding that carries it.
+func inconclusive(j *scenarios.Judgement, check, code, message, hint string) scenarios.Finding {
+	j.Reasons = append(j.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
+	return scenarios.Finding{Check: check, Verdict: scenarios.Inconclusive, Message: message}
+}
+
+// offset formats an instant of a history.
+func offset(c *Case, at time.Time) string { return fmt.Sprintf("edge%+.6fs", at.Sub(c.Edge).Seconds()) }

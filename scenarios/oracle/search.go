@@ -1,0 +1,163 @@
+package oracle
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+)
+
+// search looks for an order of one key's requests in which the model makes the
+// same decisions. A request was decided somewhere in its closed interval [sent,
+// done], so it may come next only if no other that is still to come was done
+// before it was sent. Requests that are alike in instant and cost get the same
+// decision from the model, so only different ones are branches; of those that
+// also got the same decision the one that was done first goes first, which never
+// rules out an order.
+type search struct {
+	limit limiter.Limit
+	model limiter.Model
+	ops   []operation // by sent
+	// timed says that instants are the server's own, read inside the script:
+	// then they are the order, up to ties.
+	timed bool
+
+	used    []bool
+	low     int // everything below is used
+	steps   int
+	deepest place
+}
+
+// place is where an order ended.
+type place struct {
+	depth int
+	state any
+	op    operation
+}
+
+type outcome int
+
+const (
+	explained outcome = iota
+	contradicted
+	gaveUp
+)
+
+// maxSteps bounds the search for each request, on top of the one step that it
+// needs in any case.
+const maxSteps = 1000
+
+func newSearch(l limiter.Limit, m limiter.Model, ops []operation, timed bool) *search {
+	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.sent, b.sent) })
+	return &search{limit: l, model: m, ops: ops, timed: timed, used: make([]bool, len(ops)), deepest: place{depth: -1}}
+}
+
+func (o operation) request() limiter.Request {
+	return limiter.Request{At: time.UnixMicro(o.at).UTC(), Cost: o.cost}
+}
+
+// frame is one decision of the order: the state before it, the requests that may
+// come next, and which of them have been tried.
+type frame struct {
+	state any
+	next  []int
+	tried int
+	took  int
+	low   int
+}
+
+// run is a depth-first search with a stack of its own, since histories are long.
+func (s *search) run() outcome {
+	stack := []frame{s.frameAt(s.model.Init())}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if len(stack) > len(s.ops) {
+			return explained
+		}
+		if s.steps > maxSteps+maxSteps*len(s.ops) {
+			return gaveUp
+		}
+		state, op, ok := s.step(top, len(stack)-1)
+		if !ok {
+			stack = stack[:len(stack)-1]
+			if len(stack) > 0 {
+				s.used[stack[len(stack)-1].took] = false
+				s.low = stack[len(stack)-1].low
+			}
+			continue
+		}
+		top.took = op
+		s.used[op] = true
+		stack = append(stack, s.frameAt(state))
+	}
+	return contradicted
+}
+
+// frameAt lists what may come next, different requests only in the order of
+// their instants.
+func (s *search) frameAt(state any) frame {
+	before := s.low
+	for s.low < len(s.ops) && s.used[s.low] {
+		s.low++
+	}
+	candidates := s.candidates()
+	slices.SortStableFunc(candidates, func(a, b int) int {
+		x, y := s.ops[a], s.ops[b]
+		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.cost, y.cost), cmp.Compare(x.done, y.done))
+	})
+	if s.timed && len(candidates) > 0 {
+		first := s.ops[candidates[0]].at
+		end := slices.IndexFunc(candidates, func(i int) bool { return s.ops[i].at != first })
+		if end >= 0 {
+			candidates = candidates[:end]
+		}
+	}
+	return frame{state: state, next: candidates, low: before}
+}
+
+// candidates are the unused requests that were sent before any unused one was
+// done.
+func (s *search) candidates() []int {
+	var found []int
+	earliest := time.Duration(1<<63 - 1)
+	for i := s.low; i < len(s.ops) && s.ops[i].sent <= earliest; i++ {
+		if !s.used[i] {
+			found = append(found, i)
+			earliest = min(earliest, s.ops[i].done)
+		}
+	}
+	return slices.DeleteFunc(found, func(i int) bool { return s.ops[i].sent > earliest })
+}
+
+// step tries the next untried request of a frame whose decision agrees with the
+// model.
+func (s *search) step(f *frame, depth int) (any, int, bool) {
+	for f.tried < len(f.next) {
+		first := s.ops[f.next[f.tried]]
+		s.steps++
+		state, want := s.model.Step(s.limit, f.state, first.request())
+		found := -1
+		for ; f.tried < len(f.next); f.tried++ {
+			op := s.ops[f.next[f.tried]]
+			if op.at != first.at || op.cost != first.cost {
+				break
+			}
+			if found < 0 && same(op.decision, want) {
+				found = f.next[f.tried]
+			}
+		}
+		if found >= 0 {
+			return state, found, true
+		}
+		if depth > s.deepest.depth {
+			s.deepest = place{depth, f.state, first}
+		}
+	}
+	return nil, 0, false
+}
+
+// same compares what a decision says, not who made it.
+func same(a, b limiter.Decision) bool {
+	return a.Allowed == b.Allowed && a.Remaining == b.Remaining && a.RetryAfter == b.RetryAfter && a.ResetAfter == b.ResetAfter
+}

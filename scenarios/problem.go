@@ -1,0 +1,84 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one mistake in a scenario file.
+type Problem struct {
+	File         string
+	Line, Column int // from 1; 0 if the mistake has no place
+	Excerpt      string
+	Message      string
+}
+
+// Error is "file:line:column: message", then the line with a caret under it.
+func (p Problem) Error() string {
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: %s", p.File, p.Message)
+	}
+	s := fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
+	if p.Excerpt != "" {
+		s += fmt.Sprintf("\n  %s\n  %s^", p.Excerpt, strings.Repeat(" ", max(p.Column-1, 0)))
+	}
+	return s
+}
+
+// Problems are all mistakes of a file, in its order.
+type Problems []Problem
+
+// Error lists them, one after the other.
+func (ps Problems) Error() string {
+	texts := make([]string, len(ps))
+	for i, p := range ps {
+		texts[i] = p.Error()
+	}
+	return strings.Join(texts, "\n")
+}
+
+func (ps Problems) sorted() Problems {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return ps
+}
+
+// source is a file that is being read, and what is wrong with it so far.
+type source struct {
+	name     string
+	lines    []string
+	problems Problems
+}
+
+// report notes a mistake at a place.
+func (s *source) report(line, column int, format string, args ...any) {
+	p := Problem{File: s.name, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
+	if line >= 1 && line <= len(s.lines) {
+		p.Excerpt = excerpt(s.lines[line-1])
+		if column > len([]rune(p.Excerpt)) {
+			p.Excerpt = ""
+		}
+	}
+	s.problems = append(s.problems, p)
+}
+
+// excerpt makes a line fit to print: tabs and control characters become blanks
+// of the same width, and what is too long is cut.
+func excerpt(line string) string {
+	const width = 120
+	runes := []rune(strings.TrimRight(line, "\r\n"))
+	for i, r := range runes {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			runes[i] = ' '
+		}
+	}
+	if len(runes) > width {
+		runes = runes[:width]
+	}
+	return string(runes)
+}

@@ -1,0 +1,151 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+const (
+	// headroom is the least time between finding an edge and the first request.
+	headroom = 50 * time.Millisecond
+	// spin is how long before each request the pacer stops sleeping and watches
+	// the clock, because a sleep ends late by up to that much.
+	spin = 200 * time.Microsecond
+)
+
+// runWall sends in real time, around an edge that is really ahead. Whether each
+// decision fell on the right side is only known afterwards; if one did not, the
+// attempt is repeated with fresh budgets.
+func runWall(ctx context.Context, c Config) (*History, error) {
+	for attempt := 1; ; attempt++ {
+		offset, err := clockOffset(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		first, _ := c.Plan.Span()
+		edge := nextEdge(time.Now().Add(offset+headroom-first), c.Plan.Limit.Window)
+		r := newRun(c, edge, attempt)
+		r.paced(ctx, edge.Add(-offset))
+		h := r.history(ctx)
+		if h.Misplaced == 0 || attempt == maxAttempts || h.Interrupted || h.Lost != nil {
+			return h, nil
+		}
+		if c.Handled != nil {
+			c.Handled.Add(-int64(len(r.results)))
+		}
+	}
+}
+
+func clockOffset(ctx context.Context, c Config) (time.Duration, error) {
+	if c.Plan.Clock != scenarios.Server {
+		return 0, nil
+	}
+	if c.ServerClock == nil {
+		return 0, errors.New("run: the server clock is not known for this target")
+	}
+	offset, err := c.ServerClock(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("run: find the server's window edge: %w", err)
+	}
+	return offset, nil
+}
+
+// nextEdge is the first multiple of the window at or after an instant.
+func nextEdge(after time.Time, window time.Duration) time.Time {
+	width := window.Microseconds()
+	return time.UnixMicro((after.UnixMicro() + width - 1) / width * width).UTC()
+}
+
+// paced sends each arrival at its instant. Who is late is sent late, and the
+// delay is recorded as the difference between planned and sent; the schedule
+// itself never moves.
+func (r *run) paced(ctx context.Context, edge time.Time) {
+	sending := context.WithoutCancel(ctx)
+	// Read both clocks once, so that instants become offsets of the stopwatch.
+	start, base := r.watch(), time.Now()
+	work := make(chan int)
+	var workers sync.WaitGroup
+	for range min(r.MaxInFlight, len(r.results)) {
+		workers.Go(func() {
+			for i := range work {
+				r.fire(sending, i, r.stamp())
+			}
+		})
+	}
+	for i, arrival := range r.Plan.Arrivals {
+		r.results[i].Planned = start + edge.Add(arrival.At).Sub(base)
+		if !r.waitUntil(ctx, r.results[i].Planned) {
+			break
+		}
+		work <- i
+	}
+	close(work)
+	workers.Wait()
+}
+
+// stamp is the instant that a request carries: none if the server decides.
+func (r *run) stamp() time.Time {
+	if r.Plan.Clock == scenarios.Client {
+		return time.Now()
+	}
+	return time.Time{}
+}
+
+// waitUntil returns at an instant of the stopwatch, or false if there is
+// nothing more to send.
+func (r *run) waitUntil(ctx context.Context, at time.Duration) bool {
+	if d := at - r.watch() - spin; d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for r.watch() < at {
+		runtime.Gosched()
+	}
+	return !r.stopped(ctx)
+}
+
+// misplaced counts decisions in another window than planned. Only phases that
+// are planned inside one window have a right window; and only real time can
+// miss it.
+func (r *run) misplaced() int {
+	if r.Plan.Clock == scenarios.Virtual {
+		return 0
+	}
+	width := r.Plan.Limit.Window
+	inside := make([]bool, len(r.Plan.Phases))
+	for i, p := range r.Plan.Phases {
+		last := max(p.Start, p.End-time.Microsecond)
+		inside[i] = windowOf(p.Start, width) == windowOf(last, width)
+	}
+	n := 0
+	for i, result := range r.results {
+		if result.Outcome != scenarios.Admitted && result.Outcome != scenarios.Denied {
+			continue
+		}
+		arrival := r.Plan.Arrivals[i]
+		if inside[arrival.Phase] && windowOf(result.Decision.At.Sub(r.edge), width) != windowOf(arrival.At, width) {
+			n++
+		}
+	}
+	return n
+}
+
+// windowOf numbers windows from the edge, rounding down.
+func windowOf(offset, width time.Duration) int64 {
+	n := int64(offset / width)
+	if offset%width < 0 {
+		n--
+	}
+	return n
+}

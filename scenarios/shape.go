@@ -1,0 +1,77 @@
+package scenarios
+
+import (
+	"errors"
+	"math/big"
+	"math/bits"
+	"math/rand/v2"
+	"time"
+)
+
+// Shape is how a phase spreads its arrivals.
+type Shape struct {
+	Name, Doc string
+	// instant shapes happen at one moment and take no "for" and no "rate".
+	instant bool
+	// arrive returns the offsets from the start of the phase, in order, each in
+	// [0, d.span).
+	arrive func(d demand, rng *rand.Rand) []time.Duration
+}
+
+// demand is how much traffic a phase asks for.
+type demand struct {
+	span  time.Duration
+	count int64
+	rate  *big.Rat // per microsecond; nil if a count was given
+}
+
+// Shapes is the table of all shapes. To add one, add its row.
+var Shapes = []Shape{burst, constantShape, poisson}
+
+func shapeNamed(name string) (Shape, error) {
+	names := make([]string, len(Shapes))
+	for i, s := range Shapes {
+		if s.Name == name {
+			return s, nil
+		}
+		names[i] = s.Name
+	}
+	return Shape{}, unknownName("shape", name, names)
+}
+
+// accepts reports what does not fit together in a phase of this shape.
+func (s Shape) accepts(p Phase) error {
+	var errs []error
+	if s.instant {
+		if p.For.Present() {
+			errs = append(errs, errors.New(s.Name+" happens at one instant and takes no \"for\""))
+		}
+		if p.Rate.Present() {
+			errs = append(errs, errors.New(s.Name+" takes a \"count\" and no \"rate\""))
+		} else if !p.Count.Present() {
+			errs = append(errs, errors.New(s.Name+" needs a \"count\""))
+		}
+		return errors.Join(errs...)
+	}
+	if !p.For.Present() {
+		errs = append(errs, errors.New(s.Name+" needs a \"for\""))
+	}
+	if p.Count.Present() == p.Rate.Present() {
+		errs = append(errs, errors.New(s.Name+" needs either a \"count\" or a \"rate\""))
+	}
+	return errors.Join(errs...)
+}
+
+// micro is k/rate in whole microseconds, rounded down: the instant of the k-th
+// arrival. Each is computed from the start, so that no error adds up. The result
+// has to be within a span.
+func micro(k int64, rate *big.Rat) time.Duration {
+	if rate.Num().IsUint64() && rate.Denom().IsUint64() {
+		hi, lo := bits.Mul64(uint64(k), rate.Denom().Uint64())
+		us, _ := bits.Div64(hi, lo, rate.Num().Uint64())
+		return time.Duration(us) * time.Microsecond
+	}
+	at := new(big.Rat).Quo(new(big.Rat).SetInt64(k), rate)
+	us := new(big.Int).Div(at.Num(), at.Denom())
+	return time.Duration(us.Int64()) * time.Microsecond
+}

@@ -1,0 +1,52 @@
+// Package scripts embeds the Lua of every algorithm, so that the same files
+// serve Go programs and people who use no Go at all.
+//
+// # Calling convention
+//
+//	EVALSHA sha 1 KEY now_us window_us max cost nonce ttl_floor_ms
+//
+//	KEYS[1]  the only key that is touched; it carries one identity's hash tag
+//	ARGV[1]  now_us: microseconds since the Unix epoch, or "" to let the
+//	         script read the server's TIME (once)
+//	ARGV[2]  window_us: length of the window in microseconds
+//	ARGV[3]  max: how much one window admits; 0 denies everything
+//	ARGV[4]  cost: how much this request takes, at least 1
+//	ARGV[5]  nonce: a name for this request that is unique under the key;
+//	         "" is a peek: the same answer, and nothing is written
+//	ARGV[6]  ttl_floor_ms: the shortest time to live of the key, for callers
+//	         whose clock is not real time; "0" for everybody else
+//
+// The reply is five integers:
+//
+//	{allowed, remaining, retry_after_us, reset_after_us, now_us}
+//
+// allowed is 1 or 0. remaining is what is left after this request.
+// retry_after_us is the exact earliest wait after which the same request is
+// admitted if nobody else uses the key: 0 when allowed, -1 when no wait helps
+// (cost above max). reset_after_us is the wait after which remaining equals
+// max again.
+//
+// # Rules that every script keeps
+//
+//   - Integers only, all products below 2^53: Lua numbers are doubles.
+//   - Numbers that become text go through string.format('%.0f'): tostring and
+//     the .. operator keep 14 digits on Redis, and a microsecond time has 16.
+//   - A trailing window is half open, (now-window, now]: what is exactly one
+//     window old has left.
+//   - A denial writes nothing. It only restores a time to live that was lost.
+//   - The first write is one that Redis refuses when it is out of memory, so a
+//     script is refused as a whole and never half done.
+//   - A stamp from the past never rolls the state back.
+package scripts
+
+import _ "embed"
+
+// The sources, one algorithm each.
+var (
+	//go:embed fixed.lua
+	Fixed string
+	//go:embed log.lua
+	Log string
+	//go:embed counter.lua
+	Counter string
+)
