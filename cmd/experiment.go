@@ -57,6 +57,9 @@ func (e *experiment) run() (err error) {
 		return targetTrouble(err)
 	}
 	defer e.server.Close()
+	if e.keepKeys && e.server.Flavour() != backend.Live {
+		return keepNothing()
+	}
 	interrupt.onSecond(func() { e.server.Client().Close() })
 	env, err := e.describe(interrupt.ctx)
 	if err == nil {
@@ -69,7 +72,7 @@ func (e *experiment) run() (err error) {
 		return err
 	}
 	r, err := report.Build(report.Input{
-		Command: append([]string{"rlbench"}, os.Args[1:]...), Started: started, Elapsed: watch() - begin,
+		Command: e.command, Started: started, Elapsed: watch() - begin,
 		Env: env, Interrupted: interrupt.signal() != nil, Cases: e.cases,
 	})
 	if err != nil {
@@ -200,7 +203,7 @@ func (e *experiment) one(ctx context.Context, s loaded, name string, run int) er
 	}
 	c := report.Case{
 		Description: s.Description, Plan: s.plan, Hash: s.plan.Hash(), Limiter: t.Name,
-		Run: run, Runs: e.runs, Results: h.Results, Judgement: j,
+		Run: run, Runs: e.runs, Attempts: h.Attempts, Results: h.Results, Judgement: j,
 	}
 	if t.Algorithm != nil {
 		c.Algorithm = t.Algorithm.Name

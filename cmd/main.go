@@ -5,6 +5,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 // Main runs rlbench with arguments and returns its exit code. It never exits by
 // itself.
 func Main(args []string, h Host) (code int) {
-	a := &app{Host: h}
+	a := &app{Host: h, command: commandLine(args)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(h.In)
@@ -41,11 +42,24 @@ func Main(args []string, h Host) (code int) {
 // app is one invocation.
 type app struct {
 	Host
+	// command is how rlbench was called, fit to be kept.
+	command []string
 	// fromEnv names the flags that an environment variable set.
 	fromEnv map[string]bool
 	// judging says that the command ends with a verdict line.
 	judging bool
 	verdict scenarios.Verdict
+}
+
+var credentials = regexp.MustCompile(`(\w+://)\S*@`)
+
+// commandLine is what a report keeps of the arguments: all but passwords.
+func commandLine(args []string) []string {
+	kept := []string{"rlbench"}
+	for _, arg := range args {
+		kept = append(kept, credentials.ReplaceAllString(arg, "${1}redacted@"))
+	}
+	return kept
 }
 
 // verdictError carries an exit code whose cause the report already told.

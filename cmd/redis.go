@@ -13,10 +13,14 @@ func (a *app) redisSpec(c *cobra.Command, o *runOptions) (string, error) {
 			spec = url
 		}
 	}
-	private := spec == "managed" || spec == "embedded"
-	if o.keepKeys && private {
-		return "", usagef("--redis redis://localhost:6379 --keep-keys",
-			"--keep-keys cannot apply: the keys of a private server go with it")
+	if o.keepKeys && (spec == "managed" || spec == "embedded") {
+		return "", keepNothing()
 	}
 	return spec, nil
+}
+
+// keepNothing refuses --keep-keys for a server that ends with the run.
+func keepNothing() error {
+	return usagef("--redis redis://localhost:6379 --keep-keys",
+		"--keep-keys cannot apply: the keys of a private server go with it")
 }

@@ -26,6 +26,7 @@ type Case struct {
 	Limiter     string
 	Algorithm   string // "" if the limiter claims nothing
 	Run, Runs   int    // from 1
+	Attempts    int    // at hitting the edge, from 1
 	Results     []scenarios.Result
 	Judgement   *scenarios.Judgement
 	Cost        *Cost // nil if nothing was measured
@@ -147,6 +148,9 @@ func (row *Row) add(c *Case, phase int) {
 	row.Verdict = row.Verdict.Worse(verdict)
 	if phase != wholeScenario {
 		return
+	}
+	if c.Attempts > 1 {
+		row.Attempts = max(row.Attempts, c.Attempts)
 	}
 	if p := c.Judgement.Promise; p != nil {
 		kept := p.Kept && (row.Promise == nil || row.Promise.Kept)

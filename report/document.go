@@ -14,7 +14,7 @@ const Schema = "rlbench.report/v1"
 // Report is the document that every format shows and JSON stores. Durations are
 // integers with their unit in the name; what was not measured is absent.
 type Report struct {
-	Schema      string             `json:"schema" jsonschema:"const=rlbench.report/v1"`
+	Schema      string             `json:"schema" jsonschema:"enum=rlbench.report/v1"`
 	Verdict     scenarios.Verdict  `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
 	Interrupted bool               `json:"interrupted"`
 	Reasons     []scenarios.Reason `json:"reasons"`
@@ -106,6 +106,8 @@ type Row struct {
 	Promise       *Promise `json:"promise,omitempty"`
 	Wrong         Wrong    `json:"wrong"`
 	LandedUS      *Landed  `json:"landed_us,omitempty"`
+	// Attempts is how often the edge had to be tried; absent if once.
+	Attempts int `json:"attempts,omitempty"`
 
 	ServiceUS  Outcomes  `json:"service_us"`
 	ResponseUS *Outcomes `json:"response_us,omitempty"`

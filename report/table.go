@@ -33,9 +33,8 @@ func renderTable(w io.Writer, r *Report, o Options) error {
 }
 
 func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error {
-	limit := s.limit()
-	fmt.Fprintf(b, "%s  limit %s, %s clock, %d requests%s\n", printable(s.Name), limit, s.Clock,
-		requestsOf(r, s), runsText(s.Runs))
+	writeWrapped(b, printable(s.Name)+"  ", fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %d requests%s",
+		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s.Runs)), o.Width)
 	writeWrapped(b, "", printable(s.Description), o.Width)
 	b.WriteString("\n")
 	rows := shownRows(r, s)
@@ -43,8 +42,12 @@ func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error 
 		return err
 	}
 	b.WriteString("\n")
-	for _, note := range notes(r, s, rows) {
+	explained := notes(r, s, rows)
+	for _, note := range explained {
 		writeWrapped(b, note.head, note.text, o.Width)
+	}
+	if len(explained) > 0 {
+		b.WriteString("\n")
 	}
 	return nil
 }
@@ -87,21 +90,13 @@ func shownRows(r *Report, s *Scenario) []Row {
 	return rows
 }
 
-// summary is the last line: what ran where, and how to identify it.
+// summary is the last line: what ran where, and how long.
 func summary(r *Report) string {
-	parts := []string{server(r.Env.Redis)}
-	for _, s := range r.Scenarios {
-		text := fmt.Sprintf("seed %d, plan %.8s", s.Seed, s.SHA256)
-		if len(r.Scenarios) > 1 {
-			text = s.Name + " " + text
-		}
-		parts = append(parts, text)
-	}
-	parts = append(parts, roundMicros(r.ElapsedUS))
+	text := server(r.Env.Redis) + ", " + roundMicros(r.ElapsedUS)
 	if r.Interrupted {
-		parts = append(parts, "interrupted")
+		text += ", interrupted"
 	}
-	return strings.Join(parts, "; ")
+	return text
 }
 
 func server(redis Redis) string {

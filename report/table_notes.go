@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -16,19 +18,21 @@ type note struct{ head, text string }
 func notes(r *Report, s *Scenario, rows []Row) []note {
 	var out []note
 	for _, row := range rows {
-		if text := excess(s, row); text != "" {
-			out = append(out, note{printable(row.Limiter) + ": ", text})
-		}
-		if text := landing(r, s, row); text != "" {
+		if text := strings.TrimSpace(excess(s, row) + " " + landing(r, s, row)); text != "" {
 			out = append(out, note{printable(row.Limiter) + ": ", text})
 		}
 	}
 	for _, f := range r.Findings {
-		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && f.Check != "evidence" {
+		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && !isReason(r, f) {
 			out = append(out, finding(s, f)...)
 		}
 	}
 	return append(out, caveats(r, s, rows)...)
+}
+
+// isReason reports whether the end of the report tells a finding anyway.
+func isReason(r *Report, f Finding) bool {
+	return slices.ContainsFunc(r.Reasons, func(reason scenarios.Reason) bool { return reason.Message == f.Message })
 }
 
 // excess explains a peak above the limit.
@@ -44,7 +48,7 @@ func excess(s *Scenario, row Row) string {
 		text += "; " + a.Excess
 	}
 	if row.Promise != nil && row.Promise.Kept {
-		text += fmt.Sprintf(". It promises no more than %d", row.Promise.MaxInWindow)
+		text += fmt.Sprintf(". Its own promise (≤ %d) is kept", row.Promise.MaxInWindow)
 	}
 	return text + "."
 }
@@ -61,7 +65,7 @@ func landing(r *Report, s *Scenario, row Row) string {
 		return ""
 	}
 	e := time.Duration(last.LandedUS.Last) * time.Microsecond
-	return fmt.Sprintf("%s was decided %s to %s past the edge; after a full burst before it, at most %d can be admitted by then.",
+	return fmt.Sprintf("The requests of %s were decided %s to %s past the edge; after a full burst before it, at most %d can be admitted by then.",
 		printable(last.Phase), roundMicros(last.LandedUS.First), roundMicros(last.LandedUS.Last), a.AfterEdge(s.limit(), e))
 }
 
@@ -98,6 +102,11 @@ func caveats(r *Report, s *Scenario, rows []Row) []note {
 	if l := s.Schedule.LagUS; l != nil {
 		out = append(out, note{"schedule: ", fmt.Sprintf("sent %d of %d; late by %s (p50), %s (p99), %s (max).",
 			s.Schedule.Sent, s.Schedule.Planned, roundMicros(l.P50), roundMicros(l.P99), roundMicros(l.Max))})
+	}
+	for _, row := range rows {
+		if row.Attempts > 1 {
+			out = append(out, note{printable(row.Limiter) + ": ", fmt.Sprintf("hit the edge at attempt %d, each with fresh budgets.", row.Attempts)})
+		}
 	}
 	if r.Env.Redis.Flavour == "embedded" {
 		out = append(out, note{"embedded: ", "counts are exact, latencies are an emulator's and not Redis's; install redis-server or give --redis URL."})

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -73,8 +74,9 @@ func writeRows(w io.Writer, r *Report, s *Scenario, rows []Row, o Options) error
 			alignment[i] = tw.AlignLeft
 		}
 	}
+	var b bytes.Buffer
 	table := tablewriter.NewTable(
-		w,
+		&b,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Borders: tw.BorderNone,
 			Settings: tw.Settings{
@@ -106,6 +108,11 @@ func writeRows(w io.Writer, r *Report, s *Scenario, rows []Row, o Options) error
 	if err := table.Render(); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
+	for line := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -130,7 +137,7 @@ func fitting(columns []column, rows []Row, width int) []column {
 }
 
 func natural(columns []column, rows []Row) int {
-	total := len(gap) * len(columns)
+	total := len(gap) * (len(columns) - 1)
 	for _, c := range columns {
 		widest := len([]rune(c.head))
 		for _, row := range rows {

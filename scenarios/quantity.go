@@ -79,7 +79,10 @@ const maxSpan = 10 * 365 * 24 * time.Hour
 
 // span is the value as a duration, rounded down to the microsecond.
 func (q Quantity) span() (time.Duration, error) {
-	if q.time != 1 {
+	switch {
+	case q.time == 0:
+		return 0, fmt.Errorf("want a duration, this is a number; write a unit, such as %ss or %sms", q, q)
+	case q.time != 1:
 		return 0, fmt.Errorf("want a duration, this is %s", q.kind())
 	}
 	us, ok := q.floor()

@@ -15,8 +15,8 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-// Nearest is the known word with the fewest edits to the given one, if that is
-// at most a third of its length, and at least one edit is always allowed.
+// Nearest is the known word with the fewest edits to the given one, if there
+// are at most as many as a third of its length, rounded up.
 func Nearest(word string, known []string) (string, bool) {
 	const tooLong = 64 // the distance costs length × length
 	if word == "" || len(word) > tooLong {
@@ -25,7 +25,7 @@ func Nearest(word string, known []string) (string, bool) {
 	best, distance := "", 0
 	for _, k := range known {
 		d := levenshtein.ComputeDistance(word, k)
-		if d <= max(1, len(k)/3) && (best == "" || d < distance) {
+		if d <= (len(k)+2)/3 && (best == "" || d < distance) {
 			best, distance = k, d
 		}
 	}

@@ -52,7 +52,12 @@ type History struct {
 
 // Limits of persistence.
 const (
-	maxAttempts = 3
+	// A missed edge is tried again at least minAttempts times in all, and up to
+	// maxAttempts as long as that takes less than patience: with short windows
+	// a try costs little, and a busy machine misses often.
+	minAttempts = 3
+	maxAttempts = 10
+	patience    = time.Minute
 	// maxFailures is how many requests in a row may fail in transport before the
 	// target counts as lost. What is left of the plan is missed.
 	maxFailures = 10

@@ -14,15 +14,18 @@ import (
 const (
 	// headroom is the least time between finding an edge and the first request.
 	headroom = 50 * time.Millisecond
-	// spin is how long before each request the pacer stops sleeping and watches
-	// the clock, because a sleep ends late by up to that much.
-	spin = 200 * time.Microsecond
+	// coarse is how long before a request the runtime's timers are left for a
+	// nap, and spin how long before it the nap is left for watching the clock:
+	// each ends late by about that much.
+	coarse = 2 * time.Millisecond
+	spin   = 100 * time.Microsecond
 )
 
 // runWall sends in real time, around an edge that is really ahead. Whether each
 // decision fell on the right side is only known afterwards; if one did not, the
 // attempt is repeated with fresh budgets.
 func runWall(ctx context.Context, c Config) (*History, error) {
+	begin := time.Now()
 	for attempt := 1; ; attempt++ {
 		offset, err := clockOffset(ctx, c)
 		if err != nil {
@@ -33,7 +36,8 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 		r := newRun(c, edge, attempt)
 		r.paced(ctx, edge.Add(-offset))
 		h := r.history(ctx)
-		if h.Misplaced == 0 || attempt == maxAttempts || h.Interrupted || h.Lost != nil {
+		again := attempt < minAttempts || attempt < maxAttempts && time.Since(begin) < patience
+		if h.Misplaced == 0 || !again || h.Interrupted || h.Lost != nil {
 			return h, nil
 		}
 		if c.Handled != nil {
@@ -65,28 +69,37 @@ func nextEdge(after time.Time, window time.Duration) time.Time {
 // paced sends each arrival at its instant. Who is late is sent late, and the
 // delay is recorded as the difference between planned and sent; the schedule
 // itself never moves.
+//
+// The senders take turns: one waits for the next instant and then sends by
+// itself, while the others wait for the turn. Note: tried one pacer that hands
+// requests to waiting senders; waking a sender took up to a millisecond.
 func (r *run) paced(ctx context.Context, edge time.Time) {
 	sending := context.WithoutCancel(ctx)
 	// Read both clocks once, so that instants become offsets of the stopwatch.
 	start, base := r.watch(), time.Now()
-	work := make(chan int)
-	var workers sync.WaitGroup
+	for i, arrival := range r.Plan.Arrivals {
+		r.results[i].Planned = start + edge.Add(arrival.At).Sub(base)
+	}
+	var turn sync.Mutex
+	next := 0
+	take := func() (int, bool) {
+		turn.Lock()
+		defer turn.Unlock()
+		if next == len(r.results) || !r.waitUntil(ctx, r.results[next].Planned) {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	var senders sync.WaitGroup
 	for range min(r.MaxInFlight, len(r.results)) {
-		workers.Go(func() {
-			for i := range work {
+		senders.Go(func() {
+			for i, ok := take(); ok; i, ok = take() {
 				r.fire(sending, i, r.stamp())
 			}
 		})
 	}
-	for i, arrival := range r.Plan.Arrivals {
-		r.results[i].Planned = start + edge.Add(arrival.At).Sub(base)
-		if !r.waitUntil(ctx, r.results[i].Planned) {
-			break
-		}
-		work <- i
-	}
-	close(work)
-	workers.Wait()
+	senders.Wait()
 }
 
 // stamp is the instant that a request carries: none if the server decides.
@@ -100,7 +113,10 @@ func (r *run) stamp() time.Time {
 // waitUntil returns at an instant of the stopwatch, or false if there is
 // nothing more to send.
 func (r *run) waitUntil(ctx context.Context, at time.Duration) bool {
-	if d := at - r.watch() - spin; d > 0 {
+	if r.stopped(ctx) {
+		return false
+	}
+	if d := at - r.watch() - coarse; d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
@@ -108,6 +124,9 @@ func (r *run) waitUntil(ctx context.Context, at time.Duration) bool {
 		case <-ctx.Done():
 			return false
 		}
+	}
+	if d := at - r.watch() - spin; d > 0 {
+		nap(d)
 	}
 	for r.watch() < at {
 		runtime.Gosched()

@@ -1,0 +1,47 @@
+# make test is what CI runs: it gets everything that it needs.
+
+GO          ?= go
+STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT      = $(GO) run mvdan.cc/gofumpt@v0.12.0
+SUDO         = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+FUZZTIME    ?= 30s
+
+.PHONY: build test check redis bench fuzz update clean
+
+build:
+	$(GO) build -o rlbench .
+
+# Everything: static checks, all tests with the race detector, the command line
+# against the embedded and a real Redis. Nothing may skip for want of a Redis.
+test: redis check
+	RLBENCH_REQUIRE_REDIS=1 $(GO) test -race -shuffle=on -count=1 ./...
+
+check:
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+	@unformatted=$$($(GOFUMPT) -l .) || exit 1; \
+	if [ -n "$$unformatted" ]; then echo "not formatted by gofumpt:"; echo "$$unformatted"; exit 1; fi
+
+# Install redis-server where there is none and we can.
+redis:
+	@command -v redis-server >/dev/null || command -v valkey-server >/dev/null || { \
+	echo "no redis-server on the PATH: installing it"; \
+	if command -v apt-get >/dev/null; then $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy redis-server; \
+	elif command -v brew >/dev/null; then brew install redis; \
+	else echo "install redis-server or valkey-server, then run make test again" >&2; exit 1; fi; }
+
+# The figures of BENCHMARKS.md.
+bench: redis
+	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchmem -count=$(or $(COUNT),6) ./limiter ./cmd
+
+fuzz:
+	$(GO) test ./limiter -run '^$$' -fuzz FuzzParseLimit -fuzztime $(FUZZTIME)
+	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseExpr -fuzztime $(FUZZTIME)
+	$(GO) test ./scenarios -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
+
+# Rewrite golden files and the JSON Schema; read the diff.
+update:
+	$(GO) test ./report ./cmd ./scenarios -update
+
+clean:
+	rm -f rlbench

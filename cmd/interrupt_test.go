@@ -1,0 +1,206 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter/backend"
+	"github.com/rlbench/rlbench/report"
+)
+
+// long is a scenario that takes several seconds of real time.
+var long = []string{"run", "steady", "--clock", "client", "--limit", "100/2s", "--progress", "none"}
+
+// interrupted starts rlbench, sends signals at the given delays, and returns
+// what it wrote and its exit code. Its temporary files go to a folder of their
+// own, which has to be empty at the end.
+func interrupted(t *testing.T, args []string, sig os.Signal, delays ...time.Duration) (stdout, stderr string, code int) {
+	t.Helper()
+	tmp, err := os.MkdirTemp("/tmp", "rl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(tmp) })
+	c := exec.Command("rlbench", args...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	c.Env = append(os.Environ(), "TMPDIR="+tmp)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range delays {
+		time.Sleep(d)
+		_ = c.Process.Signal(sig) // it may have ended by itself
+	}
+	err = c.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	eventually(t, "temporary files and the child are gone", func() bool {
+		left, _ := filepath.Glob(filepath.Join(tmp, "*"))
+		return len(left) == 0
+	})
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 500 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("not within 5 s: %s", what)
+}
+
+// Whenever the first signal comes, the program ends by itself with the shell's
+// code, and with a report if anything had begun.
+func TestInterruptAtAnyMoment(t *testing.T) {
+	specOf(t, "managed") // or skip
+	for i := range 12 {
+		delay := time.Duration(i*i) * 12 * time.Millisecond
+		t.Run(delay.String(), func(t *testing.T) {
+			t.Parallel()
+			out, errs, code := interrupted(t, append(long, "--redis", "managed", "-o", "json"), os.Interrupt, delay)
+			last := lastLine(errs)
+			switch {
+			case code == -1 && out == "":
+				// The signal came before the program could listen.
+				if delay > 100*time.Millisecond {
+					t.Errorf("killed by a signal at %s", delay)
+				}
+				return
+			case code != exitInterrupt:
+				t.Fatalf("exit %d, want %d\n%s", code, exitInterrupt, errs)
+			case !strings.HasSuffix(last, "exit=130"):
+				t.Errorf("last line is %q", last)
+			}
+			if out == "" { // interrupted while Redis was starting
+				return
+			}
+			r, err := report.Decode([]byte(out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.Interrupted || r.Verdict != "inconclusive" {
+				t.Errorf("interrupted %v, verdict %s", r.Interrupted, r.Verdict)
+			}
+			for _, row := range r.Rows {
+				if row.Planned != row.Admitted+row.Denied+row.Errored+row.Unknown+row.Missed {
+					t.Errorf("a row does not add up: %+v", row)
+				}
+			}
+		})
+	}
+}
+
+func TestTerminate(t *testing.T) {
+	out, errs, code := interrupted(t, append(long, "--redis", "embedded"), syscall.SIGTERM, time.Second)
+	if code != exitTerminate || !strings.HasSuffix(lastLine(errs), "verdict=inconclusive exit=143") {
+		t.Errorf("exit %d, %q", code, lastLine(errs))
+	}
+	if !strings.Contains(out, "interrupted after ") {
+		t.Errorf("no partial report:\n%s", out)
+	}
+}
+
+// After one interrupt or two, no key is left on a Redis that outlives us.
+func TestInterruptLeavesNoKeys(t *testing.T) {
+	if specOf(t, "managed") == "" {
+		return
+	}
+	for _, c := range []struct {
+		name   string
+		delays []time.Duration
+	}{
+		{"once", []time.Duration{800 * time.Millisecond}},
+		{"twice", []time.Duration{800 * time.Millisecond, time.Millisecond}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := context.Background()
+			s, err := backend.Open(ctx, "managed", backend.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			_, errs, code := interrupted(t, append(long, "--redis", s.URL()), os.Interrupt, c.delays...)
+			if code != exitInterrupt {
+				t.Errorf("exit %d\n%s", code, errs)
+			}
+			if keys := s.Client().Keys(ctx, "*").Val(); len(keys) > 0 {
+				t.Errorf("left %v\n%s", keys, errs)
+			}
+		})
+	}
+}
+
+// A Redis that stalls while requests are in flight does not hold a second
+// interrupt for longer than the kernel needs to close a socket; the keys of a
+// live server are then named.
+func TestSecondInterruptDoesNotWait(t *testing.T) {
+	specOf(t, "managed")
+	ctx := context.Background()
+	s, err := backend.Open(ctx, "managed", backend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	go func() {
+		time.Sleep(500 * time.Millisecond)
+		s.Client().Do(ctx, "client", "pause", "4000")
+	}()
+	args := append(long, "--redis", s.URL(), "--timeout", "1h")
+	_, errs, code := interrupted(t, args, os.Interrupt, time.Second, 100*time.Millisecond)
+	if code != exitInterrupt {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}
+
+// The server goes away for good in the middle: what was measured is reported,
+// the rest is missed, and the code says that the target is at fault.
+func TestTargetLost(t *testing.T) {
+	specOf(t, "managed")
+	s, err := backend.Open(context.Background(), "managed", backend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := exec.Command("rlbench", append(long, "--redis", s.URL(), "--timeout", "200ms", "-o", "json")...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	s.Close()
+	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != exitTarget {
+		t.Fatalf("exit %d, want %d\n%s", code, exitTarget, errs.String())
+	}
+	r, err := report.Decode(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Reasons) == 0 || r.Reasons[0].Code != "target-lost" || r.Reasons[0].Hint == "" {
+		t.Errorf("reasons are %+v", r.Reasons)
+	}
+	if row := r.Rows[0]; row.Admitted == 0 || row.Missed == 0 {
+		t.Errorf("want some admitted and some missed: %+v", row)
+	}
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return fmt.Sprint(lines[len(lines)-1])
+}

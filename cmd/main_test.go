@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/rlbench/rlbench/limiter/backend"
+)
+
+// TestMain puts a program called rlbench on the PATH, so that scripts and signal
+// tests run the real thing.
+func TestMain(m *testing.M) {
+	testscript.Main(leakFree{m}, map[string]func(){
+		"rlbench": func() { os.Exit(Main(os.Args[1:], System())) },
+	})
+}
+
+// leakFree fails a run of tests that leaves goroutines behind.
+type leakFree struct{ *testing.M }
+
+func (l leakFree) Run() int {
+	code := l.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// flavours are the Redis servers that every script runs against.
+var flavours = []string{"embedded", "managed", "live"}
+
+func TestScripts(t *testing.T) {
+	for _, flavour := range flavours {
+		t.Run(flavour, func(t *testing.T) {
+			spec := specOf(t, flavour)
+			testscript.Run(t, testscript.Params{
+				Dir: filepath.Join("..", "testdata", "script"),
+				Setup: func(e *testscript.Env) error {
+					e.Setenv("RLBENCH_REDIS", spec)
+					e.Setenv("FLAVOUR", flavour)
+					e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
+					return nil
+				},
+				Condition: func(cond string) (bool, error) {
+					switch cond {
+					case "embedded", "managed", "live":
+						return cond == flavour, nil
+					}
+					return false, fmt.Errorf("unknown condition %q", cond)
+				},
+				Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": code},
+				RequireExplicitExec: true,
+				RequireUniqueNames:  true,
+			})
+		})
+	}
+}
+
+// specOf is the --redis value for a flavour. A missing redis-server skips
+// loudly, or fails where RLBENCH_REQUIRE_REDIS says that it may not be missing.
+func specOf(t *testing.T, flavour string) string {
+	t.Helper()
+	if flavour == "embedded" {
+		return flavour
+	}
+	s, err := backend.Open(context.Background(), "managed", backend.Options{})
+	if err != nil {
+		if os.Getenv("RLBENCH_REQUIRE_REDIS") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("NOT TESTED on a %s Redis: %v", flavour, err)
+	}
+	if flavour == "managed" {
+		s.Close()
+		return flavour
+	}
+	t.Cleanup(func() { s.Close() })
+	return s.URL()
+}
+
+// code is the script command "code N program args...": like exec, but the exit
+// code has to be N.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		if strings.Contains(err.Error(), "exit status ") {
+			_, err := fmt.Sscanf(err.Error()[strings.Index(err.Error(), "exit status "):], "exit status %d", &got)
+			ts.Check(err)
+		} else {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+	}
+	if got != want {
+		ts.Fatalf("%s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rlbench/rlbench/limiter/backend"
+)
+
+var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+
+func readme(t *testing.T, language string) []string {
+	t.Helper()
+	data, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, m := range fence.FindAllStringSubmatch(string(data), -1) {
+		if m[1] == language {
+			blocks = append(blocks, m[2])
+		}
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("no %s block in the README", language)
+	}
+	return blocks
+}
+
+// build puts the program into a folder and returns its path.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rlbench")
+	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// managed opens a Redis for the examples, or skips loudly.
+func managed(t *testing.T) *backend.Server {
+	t.Helper()
+	s, err := backend.Open(context.Background(), "managed", backend.Options{})
+	if err != nil {
+		if os.Getenv("RLBENCH_REQUIRE_REDIS") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("NOT TESTED, the README shows a real Redis: %v", err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Timings, versions and the width of columns that hold timings vary; every
+// count, word and line does not.
+var varying = []struct {
+	what *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)\b`), "TIME"},
+	{regexp.MustCompile(`(redis|valkey) \d+\.\d+\.\d+`), "redis VERSION"},
+	{regexp.MustCompile(`[ \n]+`), " "},
+}
+
+func steadied(s string) string {
+	for _, v := range varying {
+		s = v.what.ReplaceAllString(s, v.to)
+	}
+	return strings.TrimSpace(s)
+}
+
+// Every "$ rlbench" example is run and prints what the README says it prints.
+func TestReadmeCommands(t *testing.T) {
+	managed(t)
+	path := build(t)
+	for _, text := range readme(t, "console") {
+		command, want, _ := strings.Cut(text, "\n")
+		args := strings.Fields(strings.TrimPrefix(command, "$ rlbench "))
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			c := exec.Command(path, args...)
+			c.Env = append(os.Environ(), "COLUMNS=80", "RLBENCH_REDIS=managed")
+			var out, errs bytes.Buffer
+			c.Stdout, c.Stderr = &out, &errs
+			if err := c.Run(); err != nil {
+				t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+			}
+			if diff := cmp.Diff(steadied(want), steadied(out.String())); diff != "" {
+				t.Errorf("differs from the README (-README +printed):\n%s\n%s", diff, out.String())
+			}
+		})
+	}
+}
+
+// The scenario of the README is valid and holds.
+func TestReadmeScenario(t *testing.T) {
+	path := build(t)
+	for _, text := range readme(t, "yaml") {
+		c := exec.Command(path, "run", "-", "--redis", "embedded")
+		c.Stdin = strings.NewReader(text)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// The program of the README compiles, runs, and denies the fourth of three.
+func TestReadmeProgram(t *testing.T) {
+	s := managed(t)
+	for _, text := range readme(t, "go") {
+		path := filepath.Join(t.TempDir(), "main.go")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("go", "run", path)
+		c.Env = append(os.Environ(), "REDIS_URL="+s.URL())
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if want := "true 2\ntrue 1\ntrue 0\nfalse 0\n"; string(out) != want {
+			t.Errorf("printed %q, want %q", out, want)
+		}
+	}
+}

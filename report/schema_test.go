@@ -1,0 +1,95 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+
+	gen "github.com/invopop/jsonschema"
+	validate "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/rlbench/rlbench/report"
+)
+
+// schemaOfTypes generates the JSON Schema from the Go types.
+func schemaOfTypes(t *testing.T) []byte {
+	t.Helper()
+	r := gen.Reflector{Anonymous: true}
+	s := r.Reflect(&report.Report{})
+	s.Title = "rlbench report"
+	s.Description = "A judged run of rlbench. Durations are integers with their unit in the name; what was not measured is absent."
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(data, '\n')
+}
+
+func TestSchemaIsCurrent(t *testing.T) {
+	want := schemaOfTypes(t)
+	if *update {
+		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(report.JSONSchema, want) {
+		t.Error("schema.json does not match the types; run: go test ./report -update")
+	}
+}
+
+// compiled is the schema as a validator.
+func compiled(t *testing.T) *validate.Schema {
+	t.Helper()
+	doc, err := validate.UnmarshalJSON(bytes.NewReader(report.JSONSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := validate.NewCompiler()
+	if err := c.AddResource("report.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile("report.json")
+}
+
+func TestReportsValidate(t *testing.T) {
+	schema := compiled(t)
+	for _, c := range fixtures(t) {
+		t.Run(c.name, func(t *testing.T) {
+			instance, err := validate.UnmarshalJSON(bytes.NewReader(render(t, "json", c.report, report.Options{})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(instance); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A validator that accepts everything would make the test above worthless.
+func TestSchemaRefuses(t *testing.T) {
+	schema := compiled(t)
+	sound := render(t, "json", fixtures(t)[0].report, report.Options{})
+	for _, c := range []struct{ name, from, to string }{
+		{"a verdict that does not exist", `"verdict": "pass"`, `"verdict": "fine"`},
+		{"a count that is no number", `"admitted": 200`, `"admitted": "200"`},
+		{"a field that is not in the types", `"denied": 0`, `"denied": 0, "refused": 1`},
+		{"another schema version", `rlbench.report/v1`, `rlbench.report/v9`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			broken := bytes.Replace(sound, []byte(c.from), []byte(c.to), 1)
+			if bytes.Equal(broken, sound) {
+				t.Fatalf("%s is not in the report", c.from)
+			}
+			instance, err := validate.UnmarshalJSON(bytes.NewReader(broken))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if schema.Validate(instance) == nil {
+				t.Error("accepted")
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// vocabulary are the closed lists that people mistype.
+func vocabulary() map[string][]string {
+	lists := map[string][]string{
+		"keys of a scenario": {"version", "name", "description", "limit", "clock", "seed", "keys", "phases", "checks", "faults"},
+		"keys of a phase":    {"name", "at", "for", "shape", "count", "rate", "cost"},
+	}
+	for _, s := range scenarios.Shapes {
+		lists["shapes"] = append(lists["shapes"], s.Name)
+	}
+	for _, m := range scenarios.Metrics {
+		lists["metrics"] = append(lists["metrics"], m.Name)
+	}
+	for _, c := range scenarios.Clocks {
+		lists["clocks"] = append(lists["clocks"], string(c.Name))
+	}
+	return lists
+}
+
+// The commonest typos are one letter too many, too few or wrong, and two letters
+// swapped. Of words of at least five letters all of them are recognised.
+func TestEveryCommonTypoIsRecognised(t *testing.T) {
+	for list, words := range vocabulary() {
+		for _, word := range words {
+			if len(word) < 5 {
+				continue
+			}
+			for what, typo := range typos(word) {
+				if got, ok := scenarios.Nearest(typo, words); !ok || got != word {
+					t.Errorf("%s: %s of %q is %q: suggested %q", list, what, word, typo, got)
+				}
+			}
+		}
+	}
+}
+
+func typos(word string) map[string]string {
+	all := map[string]string{}
+	for i := range word {
+		all[fmt.Sprintf("a letter more at %d", i)] = word[:i] + "x" + word[i:]
+		all[fmt.Sprintf("a letter less at %d", i)] = word[:i] + word[i+1:]
+		all[fmt.Sprintf("a wrong letter at %d", i)] = word[:i] + "x" + word[i+1:]
+		if i > 0 && word[i] != word[i-1] {
+			all[fmt.Sprintf("a swap at %d", i)] = word[:i-1] + word[i:i+1] + word[i-1:i] + word[i+1:]
+		}
+	}
+	return all
+}
+
+func TestNoSuggestionIsBetterThanANonsensicalOne(t *testing.T) {
+	known := []string{"fixed", "log", "counter"}
+	for _, row := range []struct{ word, why string }{
+		{"", "nothing was written"},
+		{"token-bucket", "a name of something else"},
+		{"gcra", "another one, as short as a known one"},
+		{"x", "a single letter"},
+		{strings.Repeat("log", 1000), "too long to compare"},
+	} {
+		if got := scenarios.DidYouMean(row.word, known); got != "" {
+			t.Errorf("%.20q: got %s, want nothing (%s)", row.word, got, row.why)
+		}
+	}
+	if got := scenarios.DidYouMean("fixd", nil); got != "" {
+		t.Errorf("without known words: got %s", got)
+	}
+	if got, want := scenarios.DidYouMean("fixd", known), ` (did you mean "fixed"?)`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
