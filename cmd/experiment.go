@@ -134,6 +134,12 @@ func (e *experiment) all(ctx context.Context) error {
 	for _, s := range e.scenarios {
 		total += int64(len(s.plan.Arrivals) * len(e.limiters) * e.runs)
 	}
+	if err := e.server.Warm(ctx, e.connections()); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return targetTrouble(err)
+	}
 	p := e.startProgress(total, &e.handled)
 	defer p.stop()
 	for run := 1; run <= e.runs; run++ {
@@ -150,6 +156,19 @@ func (e *experiment) all(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// connections is how many requests can be in flight at once. In real time that
+// depends on how fast the target answers.
+func (e *experiment) connections() int {
+	most := 1
+	for _, s := range e.scenarios {
+		if s.plan.Clock != scenarios.Virtual {
+			return e.maxInFlight
+		}
+		most = max(most, s.plan.Crowd())
+	}
+	return min(most, e.maxInFlight)
 }
 
 // one runs one case and judges it.

@@ -25,10 +25,10 @@ func Main(args []string, h Host) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			printError(h.Err, internal(fmt.Errorf("panic: %v\n%s", r, debug.Stack())))
-			code = a.finish(exitInternal)
+			code = exitInternal
 		}
 	}()
-	err := root.Execute()
+	c, err := root.ExecuteC()
 	code = codeOf(err)
 	var quiet *verdictError
 	if errors.As(err, &quiet) {
@@ -36,8 +36,14 @@ func Main(args []string, h Host) (code int) {
 	} else if err != nil {
 		printError(h.Err, err)
 	}
-	return a.finish(code)
+	if c.Annotations[judges] != "" && !c.Flags().Changed("help") {
+		a.writeVerdict(code)
+	}
+	return code
 }
+
+// judges annotates commands that end with a verdict line.
+const judges = "judges"
 
 // app is one invocation.
 type app struct {
@@ -46,8 +52,6 @@ type app struct {
 	command []string
 	// fromEnv names the flags that an environment variable set.
 	fromEnv map[string]bool
-	// judging says that the command ends with a verdict line.
-	judging bool
 	verdict scenarios.Verdict
 }
 
@@ -67,16 +71,13 @@ type verdictError struct{ code int }
 
 func (v *verdictError) Error() string { return fmt.Sprintf("exit %d", v.code) }
 
-// finish writes the last line of stderr for commands that judge.
-func (a *app) finish(code int) int {
-	if a.judging {
-		verdict := string(a.verdict)
-		if verdict == "" {
-			verdict = "none"
-		}
-		fmt.Fprintf(a.Err, "rlbench: verdict=%s exit=%d\n", verdict, code)
+// writeVerdict writes the last line of stderr, for wrappers that hide exit codes.
+func (a *app) writeVerdict(code int) {
+	verdict := string(a.verdict)
+	if verdict == "" {
+		verdict = "none"
 	}
-	return code
+	fmt.Fprintf(a.Err, "rlbench: verdict=%s exit=%d\n", verdict, code)
 }
 
 func (a *app) root() *cobra.Command {

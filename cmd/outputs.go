@@ -113,15 +113,21 @@ func (s *sink) open() (err error) {
 	return err
 }
 
-// write renders every report, files first, and puts the files in place.
+// write renders every report and puts the files in place, before anything goes
+// to stdout: whoever reads that may stop reading and end the program.
 func (s *sinks) write(r *report.Report) error {
-	for _, one := range s.all {
-		var b bytes.Buffer
-		if err := one.format.Render(&b, r, one.options); err != nil {
-			return internal(err)
-		}
-		if err := one.deliver(b.Bytes(), s.out); err != nil {
-			return internal(fmt.Errorf("write %s report: %w", one.format.Name, err))
+	for _, toFile := range []bool{true, false} {
+		for _, one := range s.all {
+			if toFile != (one.path != "") {
+				continue
+			}
+			var b bytes.Buffer
+			if err := one.format.Render(&b, r, one.options); err != nil {
+				return internal(err)
+			}
+			if err := one.deliver(b.Bytes(), s.out); err != nil {
+				return &problem{exitInternal, fmt.Errorf("write %s report: %w", one.format.Name, err), "make room, or choose another path: -o " + one.format.Name + "=PATH"}
+			}
 		}
 	}
 	return nil

@@ -77,10 +77,7 @@ reports. A scenario is the name of a built-in, a YAML file, - for stdin, or all.
 			return nil
 		},
 		ValidArgsFunction: scenarioNames,
-		PreRunE: func(*cobra.Command, []string) error {
-			a.judging = true
-			return nil
-		},
+		Annotations:       map[string]string{judges: "yes"},
 		RunE: func(c *cobra.Command, args []string) error {
 			e, err := o.prepare(a, c, args)
 			if err != nil {

@@ -69,20 +69,21 @@ func (a Algorithm) Validate(l Limit) error {
 	return a.Check(l)
 }
 
-// keyHead is everything of a key up to the identity. The window is part of it,
+// keyHead is everything of a key up to the identity, which a hash tag wraps so
+// that Redis Cluster puts all keys of one identity into one slot. The window is part of it,
 // so that policies of different windows never share state; the limit is not, so
 // that a changed limit keeps what was used.
 func (a Algorithm) keyHead(prefix, policy string, window time.Duration) string {
-	return prefix + ":" + a.Name + ":" + policy + ":" + strconv.FormatInt(window.Microseconds(), 10) + ":"
+	return prefix + ":" + a.Name + ":" + policy + ":" + strconv.FormatInt(window.Microseconds(), 10) + ":{"
 }
 
-// tagEscape keeps a closing brace in an identity from ending the hash tag early.
+// tagEscape keeps a closing brace in an identity from ending the hash tag early,
+// and different identities different.
 var tagEscape = strings.NewReplacer("%", "%25", "}", "%7D")
 
-// hashTag wraps an identity so that Redis Cluster puts all its keys in one slot.
-func hashTag(identity string) string {
-	if strings.ContainsAny(identity, "%}") {
-		identity = tagEscape.Replace(identity)
+func tagged(identity string) string {
+	if !strings.ContainsAny(identity, "%}") {
+		return identity
 	}
-	return "{" + identity + "}"
+	return tagEscape.Replace(identity)
 }

@@ -65,6 +65,9 @@ func counterStep(l Limit, state any, r Request) (any, Decision) {
 	case weighted > 0:
 		d.ResetAfter = micros(start + fadesTo(0, s.previous, width) - now)
 	}
+	if !d.Allowed {
+		return state, d // not even rolled forward: a denial writes nothing
+	}
 	return s, d
 }
 

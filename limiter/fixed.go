@@ -44,6 +44,9 @@ func fixedStep(l Limit, state any, r Request) (any, Decision) {
 	if s.used > 0 {
 		d.ResetAfter = untilEnd
 	}
+	if !d.Allowed {
+		return state, d // not even rolled forward: a denial writes nothing
+	}
 	return s, d
 }
 

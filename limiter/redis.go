@@ -39,7 +39,7 @@ type Redis struct {
 	algorithm Algorithm
 	limit     Limit
 	onFailure Failure
-	head      string // of every key, up to the hash tag
+	head      string // of every key, up to and with the brace of the hash tag
 
 	// Arguments that never change, boxed once.
 	sha, source, window, max, ttlFloor any
@@ -115,7 +115,7 @@ func (l *Redis) Limit() Limit { return l.limit }
 // Keys are the names of all keys that an identity has here.
 func (l *Redis) Keys(identity string) []string { return []string{l.key(identity)} }
 
-func (l *Redis) key(identity string) string { return l.head + hashTag(identity) }
+func (l *Redis) key(identity string) string { return l.head + tagged(identity) + "}" }
 
 // Allow decides r and charges it if it is admitted, in one round trip. It sends
 // the request to Redis at most once: if the reply is lost, the error wraps
@@ -160,7 +160,7 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 	if err == nil {
 		return l.read(reply)
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, context.Canceled) {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return Decision{}, err // nobody waits for an answer
 	}
 	return l.onFailure.decide(l.limit, r.At, err)
@@ -168,17 +168,17 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 
 // call is the one place that runs a script.
 func (l *Redis) call(ctx context.Context, r Request, nonce string) ([]any, error) {
-	now, cost := "", "1"
+	var now, cost any = "", "1"
 	if !r.At.IsZero() {
-		now = strconv.FormatInt(r.At.UnixMicro(), 10)
+		now = r.At.UnixMicro()
 	}
 	if r.Cost > 1 {
-		cost = strconv.FormatInt(r.Cost, 10)
+		cost = r.Cost
 	}
 	args := []any{"evalsha", l.sha, 1, l.key(r.Key), now, l.window, l.max, cost, nonce, l.ttlFloor}
 	cmd := redis.NewCmd(ctx, args...)
 	err := l.client.Process(ctx, once{cmd})
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		// The server forgot the script (restart, failover, SCRIPT FLUSH) and ran
 		// nothing, so sending the source cannot count twice.
 		args[0], args[1] = "eval", l.source

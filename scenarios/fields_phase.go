@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -22,7 +23,7 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 		{"for", false, s.expr("for", &p.For, spanOf)},
 		{"shape", true, s.into(&p.Shape, s.oneOf("shape", shapes))},
 		{"count", false, s.expr("count", &p.Count, countFrom(0))},
-		{"rate", false, s.expr("rate", &p.Rate, nil)},
+		{"rate", false, s.expr("rate", &p.Rate, rateOf)},
 		{"cost", false, s.expr("cost", &p.Cost, countFrom(1))},
 	})
 	if slices.ContainsFunc(out.Phases, func(q Phase) bool { return q.Name == p.Name && p.Name != "" }) {
@@ -61,9 +62,6 @@ func (s *source) expr(what string, to *Expr, try func(Expr, limiter.Limit) error
 			return
 		}
 		*to = e
-		if try == nil {
-			return
-		}
 		// Any limit shows a wrong dimension; the scenario's own is tried in fit.
 		if err := try(e, BuiltinDefaults().Limit); err != nil {
 			s.report(v.Line, v.Column, "%s: %v", what, err)
@@ -73,6 +71,11 @@ func (s *source) expr(what string, to *Expr, try func(Expr, limiter.Limit) error
 
 func spanOf(e Expr, l limiter.Limit) error {
 	_, err := evalSpan(e, l)
+	return err
+}
+
+func rateOf(e Expr, l limiter.Limit) error {
+	_, err := evalRate(e, l, time.Microsecond)
 	return err
 }
 

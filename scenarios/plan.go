@@ -182,6 +182,18 @@ func (p *Plan) Edge() time.Time {
 	return time.UnixMicro((epoch + width - 1) / width * width).UTC()
 }
 
+// Crowd is the most arrivals at one instant.
+func (p *Plan) Crowd() int {
+	most, first := 0, 0
+	for i, a := range p.Arrivals {
+		if a.At != p.Arrivals[first].At {
+			first = i
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
 // Span is the offset of the first arrival, and of the last.
 func (p *Plan) Span() (first, last time.Duration) {
 	if len(p.Arrivals) == 0 {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,13 +39,19 @@ func (ps Problems) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-func (ps Problems) sorted() Problems {
+// maxProblems is how many mistakes of a file are told. A file with more is
+// usually no scenario at all.
+const maxProblems = 100
+
+// inOrder sorts the mistakes by place and cuts off the tail.
+func (ps Problems) inOrder() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	if more := len(ps) - maxProblems; more > 0 {
+		last := Problem{File: ps[0].File, Message: fmt.Sprintf("and %d more mistakes", more)}
+		ps = append(ps[:maxProblems:maxProblems], last)
+	}
 	return ps
 }
 

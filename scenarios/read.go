@@ -64,7 +64,7 @@ func Read(r io.Reader, name string, d Defaults, set ...Assignment) (*Scenario, e
 	}
 	s := src.scenario(root, d)
 	if len(src.problems) > 0 {
-		return nil, src.problems.sorted()
+		return nil, src.problems.inOrder()
 	}
 	return s, nil
 }

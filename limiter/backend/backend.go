@@ -1,0 +1,187 @@
+// Package backend opens the Redis that a limiter keeps its state in, whichever
+// kind there is, and asks it what a report needs to know.
+//
+//	s, err := backend.Open(ctx, "auto", backend.Options{})
+//	...
+//	defer s.Close()
+//	l, err := limiter.New(s.Client(), config)
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/rlbench/rlbench/limiter"
+)
+
+// Flavour says what kind of Redis is behind a Server.
+type Flavour string
+
+// The flavours.
+const (
+	Live     Flavour = "live"
+	Managed  Flavour = "managed"
+	Embedded Flavour = "embedded"
+)
+
+// Auto is the spec that lets Open choose: a managed server if one is
+// installed, else the embedded one.
+const Auto = "auto"
+
+// Kind is one row of Flavours.
+type Kind struct {
+	Name  Flavour
+	Specs []string // what opens it: a name, or how a URL starts
+	Doc   string   // one line
+
+	open func(ctx context.Context, spec string, o Options) (*Server, error)
+}
+
+// Flavours are all kinds of Redis that Open can open.
+var Flavours = []Kind{
+	{Live, []string{"redis://", "rediss://", "unix://"}, "a server that runs already, by its URL", openLive},
+	{Managed, []string{"managed"}, "a private redis-server or valkey-server, started for this run and gone after it", openManaged},
+	{Embedded, []string{"embedded"}, "a stand-in inside this process; its latencies and memory are not those of Redis", openEmbedded},
+}
+
+func (k Kind) takes(spec string) bool {
+	for _, s := range k.Specs {
+		if spec == s || strings.HasSuffix(s, "://") && strings.HasPrefix(spec, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Options tune the client and the server. The zero value works. What a URL
+// sets by its own parameters, such as ?read_timeout=5s, wins.
+type Options struct {
+	// Timeout bounds each step: dialling, writing, reading, and waiting for a
+	// free connection. Default limiter.DefaultTimeout.
+	Timeout time.Duration
+	// PoolSize is how many connections there are at most. Default: go-redis's,
+	// 10 for each CPU.
+	PoolSize int
+	// Config is more arguments for a managed redis-server, such as
+	// "--enable-debug-command", "local". Other flavours ignore it.
+	Config []string
+}
+
+func (o Options) validate() error {
+	var errs []error
+	if o.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("timeout %s is negative", o.Timeout))
+	}
+	if o.PoolSize < 0 {
+		errs = append(errs, fmt.Errorf("pool size %d is negative", o.PoolSize))
+	}
+	return errors.Join(errs...)
+}
+
+// client makes a client that suits a limiter. It connects on first use.
+func (o Options) client(r *redis.Options) *redis.Client {
+	for _, timeout := range []*time.Duration{&r.DialTimeout, &r.ReadTimeout, &r.WriteTimeout, &r.PoolTimeout} {
+		if *timeout == 0 {
+			*timeout = o.Timeout
+		}
+	}
+	if r.PoolSize == 0 {
+		r.PoolSize = o.PoolSize
+	}
+	return redis.NewClient(limiter.Tune(r))
+}
+
+// Server is an open Redis. It is safe for concurrent use; after Close its
+// methods return errors.
+type Server struct {
+	flavour Flavour
+	url     string
+	client  *redis.Client
+	close   func() error
+}
+
+// newServer makes a Server whose Close closes the client and then calls stop.
+func newServer(f Flavour, url string, c *redis.Client, stop func() error) *Server {
+	return &Server{flavour: f, url: url, client: c, close: sync.OnceValue(func() error {
+		err := c.Close()
+		if err = errors.Join(err, stop()); err != nil {
+			return fmt.Errorf("close %s Redis: %w", f, err)
+		}
+		return nil
+	})}
+}
+
+// silence keeps go-redis from writing dial failures to stderr: the errors say
+// the same. Only the first Open does it, so a program that wants the log can
+// call redis.SetLogger after that.
+var silence = sync.OnceFunc(logging.Disable)
+
+// Open opens what spec says: "auto", "managed", "embedded", or a URL
+// (redis://, rediss://, unix://). The server has answered a PING when Open
+// returns; ctx bounds only the opening. Every error is an *OpenError.
+func Open(ctx context.Context, spec string, o Options) (*Server, error) {
+	silence()
+	if err := errors.Join(ctx.Err(), o.validate()); err != nil {
+		return nil, openError(spec, err)
+	}
+	chosen := spec
+	if spec == Auto {
+		chosen = string(automatic())
+	}
+	for _, kind := range Flavours {
+		if kind.takes(chosen) {
+			s, err := kind.open(ctx, chosen, o)
+			if err != nil {
+				return nil, openError(spec, err)
+			}
+			return s, nil
+		}
+	}
+	return nil, openError(spec, unknownSpec(spec))
+}
+
+func automatic() Flavour {
+	if _, err := findServer(); err != nil {
+		return Embedded
+	}
+	return Managed
+}
+
+func unknownSpec(spec string) error {
+	specs := []string{Auto}
+	for _, kind := range Flavours {
+		specs = append(specs, kind.Specs...)
+	}
+	e := &OpenError{Err: fmt.Errorf("unknown kind of Redis: want one of %s", strings.Join(specs, ", "))}
+	switch {
+	case !strings.Contains(spec, "://") && strings.Contains(spec, ":"):
+		e.Hint = "put the scheme in front: redis://" + redact(spec)
+	case strings.HasPrefix(spec, "/"):
+		e.Hint = "for a socket, write unix://" + spec
+	default:
+		e.Hint = "use --redis auto, or a URL such as redis://localhost:6379"
+	}
+	return e
+}
+
+// Client returns the client of the server, tuned with limiter.Tune. It belongs
+// to the Server: Close closes it.
+func (s *Server) Client() *redis.Client { return s.client }
+
+// Flavour says what kind of Redis this is.
+func (s *Server) Flavour() Flavour { return s.flavour }
+
+// URL is how another client reaches the server; empty when it is embedded. It
+// may hold a password, so do not print it.
+func (s *Server) URL() string { return s.url }
+
+// Close closes the client and ends what Open started: a managed server dies at
+// once, and with its directory. More calls do nothing and return the same.
+func (s *Server) Close() error { return s.close() }

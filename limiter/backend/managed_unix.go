@@ -1,0 +1,78 @@
+//go:build unix
+
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os/exec"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// startTimeout bounds how long a managed server may take to get ready. It
+// takes tens of milliseconds on an idle machine.
+const startTimeout = 10 * time.Second
+
+// findServer returns the path of the server to start.
+func findServer() (string, error) {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", &OpenError{
+		Err:  errors.New("no redis-server or valkey-server on PATH"),
+		Hint: "install one: apt-get install redis-server, or brew install redis; or use --redis embedded",
+	}
+}
+
+func openManaged(ctx context.Context, _ string, o Options) (*Server, error) {
+	binary, err := findServer()
+	if err != nil {
+		return nil, err
+	}
+	c, err := startChild(binary, o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", binary, err)
+	}
+	if err := c.await(ctx); err != nil {
+		_ = c.stop()
+		return nil, &OpenError{
+			Err:  fmt.Errorf("start %s: %w%s", binary, err, c.log.quote()),
+			Hint: fmt.Sprintf("try it by hand: %s --port 0 --unixsocket /tmp/redis.sock; or use --redis embedded", binary),
+		}
+	}
+	client, err := connect(ctx, &redis.Options{Network: "unix", Addr: c.socket}, o)
+	if err != nil {
+		_ = c.stop()
+		return nil, err
+	}
+	address := url.URL{Scheme: "unix", Path: c.socket}
+	return newServer(Managed, address.String(), client, c.stop), nil
+}
+
+// await returns when the server accepts connections. The client must not find
+// that out by trying: its pool remembers failed dials.
+func (c *child) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready within %s", startTimeout))
+	defer cancel()
+	again := time.NewTicker(2 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if conn, err := net.Dial("unix", c.socket); err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-c.gone:
+			return errors.New("it ended at once")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-again.C:
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// CommandStats are the server's counters by command, in lower case, subcommands
+// as "client|list". They count since the server started, for all its clients.
+type CommandStats map[string]CommandStat
+
+// CommandStat is what a server counted for one command.
+type CommandStat struct {
+	Calls  int64
+	Micros int64 // microseconds of the server's time for all calls
+}
+
+// CommandStats reads the counters. If the server has none (it is embedded, or
+// refuses), the error wraps errors.ErrUnsupported.
+func (s *Server) CommandStats(ctx context.Context) (CommandStats, error) {
+	fields, err := s.info(ctx, "commandstats")
+	if err != nil {
+		return nil, fmt.Errorf("read command statistics: %w", err)
+	}
+	stats := CommandStats{}
+	for field, value := range fields {
+		command, ok := strings.CutPrefix(field, "cmdstat_")
+		if !ok {
+			continue
+		}
+		if stats[strings.ToLower(command)], err = parseStat(value); err != nil {
+			return nil, fmt.Errorf("read command statistics: %s:%s: %w", field, value, err)
+		}
+	}
+	return stats, nil
+}
+
+// parseStat reads "calls=1,usec=2,usec_per_call=2.00,...".
+func parseStat(text string) (c CommandStat, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "calls":
+			c.Calls, err = strconv.ParseInt(value, 10, 64)
+		case "usec":
+			c.Micros, err = strconv.ParseInt(value, 10, 64)
+		}
+		if err != nil {
+			return CommandStat{}, err
+		}
+	}
+	return c, nil
+}
+
+// info reads a section of INFO. A refusal wraps errors.ErrUnsupported.
+func (s *Server) info(ctx context.Context, section string) (map[string]string, error) {
+	text, err := s.client.Info(ctx, section).Result()
+	if err != nil {
+		return nil, fmt.Errorf("INFO %s: %w", section, unsupported(err))
+	}
+	return parseInfo(text), nil
+}
+
+func parseInfo(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields
+}
