@@ -1,7 +1,11 @@
 package cmd
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
+
+	"github.com/rlbench/rlbench/limiter/backend"
 )
 
 // redisSpec decides which Redis to open: the flag, RLBENCH_REDIS, REDIS_URL,
@@ -15,6 +19,13 @@ func (a *app) redisSpec(c *cobra.Command, o *runOptions) (string, error) {
 	}
 	if o.keepKeys && (spec == "managed" || spec == "embedded") {
 		return "", keepNothing()
+	}
+	if err := backend.Check(spec); err != nil {
+		var open *backend.OpenError
+		if errors.As(err, &open) {
+			return "", usage(err, open.Hint)
+		}
+		return "", err
 	}
 	return spec, nil
 }

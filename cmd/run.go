@@ -174,6 +174,11 @@ func parseCheck(text string, all []loaded, limiters []string) (scenarios.Check, 
 	if err != nil {
 		return check, err
 	}
+	for _, s := range all {
+		if err := check.Validate(s.Limit); err != nil {
+			return check, err
+		}
+	}
 	if check.Algorithm != "" {
 		if err := known("limiter", check.Algorithm, limiters); err != nil {
 			return check, fmt.Errorf("check %q: %w", text, err)

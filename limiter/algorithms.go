@@ -26,7 +26,8 @@ type Algorithm struct {
 	// Excess says in one sentence why a trailing window can hold more than the
 	// limit; empty if it cannot.
 	Excess string
-	// TTL is the longest time to live that a key may have.
+	// TTL is the longest time to live that a key may have, up to the
+	// millisecond that Redis rounds to.
 	TTL func(Limit) time.Duration
 	// Check refuses limits that the algorithm cannot compute exactly; nil
 	// accepts every valid limit.

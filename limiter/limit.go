@@ -49,29 +49,24 @@ func ParseLimit(s string) (Limit, error) {
 // unit such as "m" for one of it. A number without a unit is an error.
 func ParseDuration(s string) (time.Duration, error) {
 	text := s
-	if text != "" && strings.Trim(text, "nuµmshd") == "" {
+	if text != "" && strings.Trim(text, "nuµμmshd") == "" {
 		text = "1" + text
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseInt(days, 10, 32)
-		if err != nil || n > int64(math.MaxInt64/(24*time.Hour)) || n < 0 {
+		if err != nil || n > int64(math.MaxInt64/(24*time.Hour)) || n < 0 || days[0] == '+' {
 			return 0, fmt.Errorf("duration %q: want a whole number of days, such as 31d", s)
 		}
 		return time.Duration(n) * 24 * time.Hour, nil
 	}
 	d, err := time.ParseDuration(text)
 	switch {
-	case err != nil && isNumber(text):
+	case err != nil && text != "" && strings.Trim(text, "0123456789.") == "":
 		return 0, fmt.Errorf("duration %q has no unit: write %ss, %sms or %sm", s, text, text, text)
 	case err != nil:
 		return 0, fmt.Errorf("duration %q: want a number and a unit, such as 60s or 1m30s", s)
 	}
 	return d, nil
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
 }
 
 // Validate reports everything that is wrong with the limit.

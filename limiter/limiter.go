@@ -42,11 +42,18 @@ func (r Request) Validate() error {
 		return fmt.Errorf("request %s: cost is negative", r.describe())
 	case r.Cost > MaxMax:
 		return fmt.Errorf("request %s: cost is above %d", r.describe(), MaxMax)
-	case !r.At.IsZero() && (r.At.UnixMicro() < 0 || r.At.UnixMicro() >= maxExact/2):
+	case !r.At.IsZero() && (r.At.Before(firstInstant) || !r.At.Before(lastInstant)):
 		return fmt.Errorf("request %s: instant is outside 1970 to 2112", r.describe())
 	}
 	return nil
 }
+
+// Requests are decided from firstInstant to before lastInstant: two windows
+// after the last one, microseconds since 1970 are still exact in Lua.
+var (
+	firstInstant = time.UnixMicro(0)
+	lastInstant  = time.UnixMicro(maxExact / 2)
+)
 
 // describe leaves the key out: it is an identity, and errors end up in logs.
 func (r Request) describe() string {
@@ -66,7 +73,8 @@ type Decision struct {
 	Remaining int64
 	// RetryAfter is the exact earliest wait after which the same request is
 	// admitted if nobody else uses the key: one microsecond less and it is
-	// denied again. 0 when Allowed, Never when no wait helps.
+	// denied again. 0 when Allowed, Never when no wait helps. A denial that a
+	// failure policy made has 0 too: nobody knows.
 	RetryAfter time.Duration
 	// ResetAfter is the wait after which Remaining equals Limit again if nobody
 	// uses the key: 1m for a log of 1m right after an admission.

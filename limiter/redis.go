@@ -156,18 +156,35 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 	if err := r.Validate(); err != nil {
 		return Decision{}, err
 	}
-	reply, err := l.call(ctx, r, nonce)
-	if err == nil {
-		return l.read(reply)
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
+	d, err := l.ask(ctx, r, nonce)
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.Is(ctx.Err(), context.Canceled):
 		return Decision{}, err // nobody waits for an answer
+	default:
+		return l.onFailure.decide(l.limit, r.At, err)
 	}
-	return l.onFailure.decide(l.limit, r.At, err)
+}
+
+// ask gets a decision from Redis, unless it is too late to ask.
+func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{}, fmt.Errorf("decide in Redis: nothing was sent: %w", err)
+	}
+	reply, err := l.call(ctx, r, nonce)
+	if err != nil {
+		return Decision{}, classify(err)
+	}
+	d, err := l.read(reply)
+	if err != nil {
+		return Decision{}, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return d, nil
 }
 
 // call is the one place that runs a script.
-func (l *Redis) call(ctx context.Context, r Request, nonce string) ([]any, error) {
+func (l *Redis) call(ctx context.Context, r Request, nonce string) (any, error) {
 	var now, cost any = "", "1"
 	if !r.At.IsZero() {
 		now = r.At.UnixMicro()
@@ -185,19 +202,17 @@ func (l *Redis) call(ctx context.Context, r Request, nonce string) ([]any, error
 		cmd = redis.NewCmd(ctx, args...)
 		err = l.client.Process(ctx, once{cmd})
 	}
-	if err != nil {
-		return nil, classify(err)
-	}
-	return cmd.Slice()
+	return cmd.Val(), err
 }
 
 // read turns a reply of the scripts' convention into a decision.
-func (l *Redis) read(reply []any) (Decision, error) {
+func (l *Redis) read(reply any) (Decision, error) {
 	var n [5]int64
-	if len(reply) != len(n) {
-		return Decision{}, fmt.Errorf("read reply of script %s: %d values, want %d: %v", l.algorithm.Name, len(reply), len(n), reply)
+	values, ok := reply.([]any)
+	if !ok || len(values) != len(n) {
+		return Decision{}, fmt.Errorf("read reply of script %s: want %d integers, got %v", l.algorithm.Name, len(n), reply)
 	}
-	for i, v := range reply {
+	for i, v := range values {
 		var ok bool
 		if n[i], ok = v.(int64); !ok {
 			return Decision{}, fmt.Errorf("read reply of script %s: value %d is a %T, want an integer: %v", l.algorithm.Name, i+1, v, reply)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -103,8 +101,8 @@ func golden(t *testing.T, file, got, why string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", why, diff)
+	if got != string(want) {
+		t.Errorf("%s; got\n%s\nwant\n%s", why, got, want)
 	}
 }
 

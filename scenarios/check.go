@@ -38,7 +38,7 @@ func opNames() []string {
 	return names
 }
 
-var checkForm = regexp.MustCompile(`^\s*(?:([\w:./-]+)\s*:\s+)?([A-Za-z_]\w*)(?:@([\w.-]+))?\s*(==|!=|<=|>=|<|>)\s*(.+)$`)
+var checkForm = regexp.MustCompile(`^\s*(?:([\w:./-]+)\s*:\s+)?([A-Za-z_]\w*)(?:@([\w.-]+))?\s*(==|!=|<=|>=|<|>)\s*(.*)$`)
 
 // ParseCheck reads a check of the command line:
 //
@@ -47,7 +47,7 @@ var checkForm = regexp.MustCompile(`^\s*(?:([\w:./-]+)\s*:\s+)?([A-Za-z_]\w*)(?:
 //	admitted@after-edge <= 2
 func ParseCheck(text string) (Check, error) {
 	m := checkForm.FindStringSubmatch(text)
-	if m == nil {
+	if m == nil || m[5] == "" {
 		return Check{}, fmt.Errorf("check %q: want [algorithm: ]metric[@phase] op value, such as \"log: peak_in_window <= limit\"", text)
 	}
 	c := Check{Algorithm: m[1], Metric: m[2], Phase: m[3], Op: m[4]}
@@ -58,23 +58,24 @@ func ParseCheck(text string) (Check, error) {
 	if err != nil {
 		return Check{}, fmt.Errorf("check %q: %w", text, err)
 	}
-	if err := numberOf(value, BuiltinDefaults().Limit); err != nil {
-		return Check{}, fmt.Errorf("check %q: %w", text, err)
+	// Whether the value can be computed shows only with the limit of the run; a
+	// wrong dimension shows with any.
+	if q, err := value.Eval(BuiltinDefaults().Limit); err == nil && q.time != 0 {
+		return Check{}, fmt.Errorf("check %q: want a number, %s is %s", text, value, q.kind())
 	}
 	c.Value = value
 	return c, nil
 }
 
-// numberOf refuses expressions that are no number: every metric is one.
-func numberOf(e Expr, l limiter.Limit) error {
-	q, err := e.Eval(l)
-	if err == nil && q.time != 0 {
-		return fmt.Errorf("want a number, %s is %s", e, q.kind())
+// Validate reports whether the check's value can be computed for a limit.
+func (c Check) Validate(l limiter.Limit) error {
+	if err := evalNumber(c.Value, l); err != nil {
+		return fmt.Errorf("check %q: limit %s: %w", c, l, err)
 	}
-	return err
+	return nil
 }
 
 // unknownName is the error for a name that is not in a closed list.
 func unknownName(what, got string, known []string) error {
-	return fmt.Errorf("unknown %s %q%s; known: %s", what, got, DidYouMean(got, known), strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s %q%s; known: %s", what, clip(got), DidYouMean(got, known), strings.Join(known, ", "))
 }

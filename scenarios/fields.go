@@ -47,14 +47,16 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 }
 
 func (s *source) version(_, v *yaml.Node) {
-	if v.Value != strconv.Itoa(Version) {
-		s.report(v.Line, v.Column, "version %q is not known; this rlbench reads version %d", v.Value, Version)
+	if text, ok := s.text(v, "version"); ok && text != strconv.Itoa(Version) {
+		s.report(v.Line, v.Column, "version %q is not known; this rlbench reads version %d", clip(text), Version)
 	}
 }
 
 // faults is part of the format; there are no kinds to inject yet.
 func (s *source) faults(key, v *yaml.Node) {
-	if v.Kind != yaml.SequenceNode || len(v.Content) > 0 {
+	if v.Kind != yaml.SequenceNode {
+		s.report(v.Line, v.Column, "faults has to be a list")
+	} else if len(v.Content) > 0 {
 		s.report(key.Line, key.Column, "faults has to be empty: this rlbench injects none")
 	}
 }
@@ -76,7 +78,7 @@ func (s *source) identifier(what string) func(*yaml.Node) (string, bool) {
 	return func(n *yaml.Node) (string, bool) {
 		text, ok := s.text(n, what)
 		if ok && !nameForm.MatchString(text) {
-			s.report(n.Line, n.Column, "%s %q: want up to 64 letters, digits, '-' and '_'", what, text)
+			s.report(n.Line, n.Column, "%s %q: want 1 to 64 letters, digits, '-' and '_', the first a letter or digit", what, clip(text))
 			return "", false
 		}
 		return text, ok
@@ -100,12 +102,24 @@ func (s *source) limit(n *yaml.Node, to *limiter.Limit) {
 	if !ok {
 		return
 	}
-	l, err := limiter.ParseLimit(text)
-	if err != nil {
-		s.report(n.Line, n.Column, "%v", err)
-		return
+	l, err := limiter.ParseLimit(clip(text))
+	for _, mistake := range split(err) {
+		s.report(n.Line, n.Column, "%v", mistake)
 	}
-	*to = l
+	if err == nil {
+		*to = l
+	}
+}
+
+// split takes a joined error apart; nil has no parts.
+func split(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 func (s *source) clock(n *yaml.Node, to *Clock) {
@@ -122,9 +136,13 @@ func (s *source) clock(n *yaml.Node, to *Clock) {
 }
 
 func (s *source) seed(n *yaml.Node, to *uint64) {
-	seed, err := strconv.ParseUint(n.Value, 10, 64)
-	if n.Kind != yaml.ScalarNode || err != nil {
-		s.report(n.Line, n.Column, "seed %q: want a whole number from 0", n.Value)
+	text, ok := s.text(n, "seed")
+	if !ok {
+		return
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		s.report(n.Line, n.Column, "seed %q: want a whole number from 0", clip(text))
 		return
 	}
 	*to = seed
@@ -133,9 +151,13 @@ func (s *source) seed(n *yaml.Node, to *uint64) {
 func (s *source) keys(n *yaml.Node, to *Keys) {
 	s.mapping(n, "keys", []field{
 		{"count", false, func(_, v *yaml.Node) {
-			k, err := strconv.Atoi(v.Value)
-			if v.Kind != yaml.ScalarNode || err != nil || k < 1 || k > maxKeys {
-				s.report(v.Line, v.Column, "keys count %q: want a whole number from 1 to %d", v.Value, maxKeys)
+			text, ok := s.text(v, "keys count")
+			if !ok {
+				return
+			}
+			k, err := strconv.Atoi(text)
+			if err != nil || k < 1 || k > maxKeys {
+				s.report(v.Line, v.Column, "keys count %q: want a whole number from 1 to %d", clip(text), maxKeys)
 				return
 			}
 			to.Count = k

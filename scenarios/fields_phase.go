@@ -2,55 +2,75 @@ package scenarios
 
 import (
 	"slices"
-	"time"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/rlbench/rlbench/limiter"
 )
 
+// places remembers where the fields of a mapping are.
+type places struct{ keys, values map[string]*yaml.Node }
+
+// noting wraps a reader of a field so that its place is remembered.
+func (p places) noting(f field) field {
+	read := f.read
+	f.read = func(key, value *yaml.Node) {
+		p.keys[f.name], p.values[f.name] = key, value
+		read(key, value)
+	}
+	return f
+}
+
 // phase reads one phase and appends it.
 func (s *source) phase(n *yaml.Node, out *Scenario) {
 	var p Phase
-	before := len(s.problems)
-	shapes := make([]string, len(Shapes))
-	for i, shape := range Shapes {
-		shapes[i] = shape.Name
-	}
-	s.mapping(n, "a phase", []field{
+	at := places{map[string]*yaml.Node{}, map[string]*yaml.Node{}}
+	fields := []field{
 		{"name", true, s.into(&p.Name, s.identifier("phase name"))},
-		{"at", false, s.expr("at", &p.At, spanOf)},
-		{"for", false, s.expr("for", &p.For, spanOf)},
-		{"shape", true, s.into(&p.Shape, s.oneOf("shape", shapes))},
-		{"count", false, s.expr("count", &p.Count, countFrom(0))},
-		{"rate", false, s.expr("rate", &p.Rate, rateOf)},
-		{"cost", false, s.expr("cost", &p.Cost, countFrom(1))},
-	})
-	if slices.ContainsFunc(out.Phases, func(q Phase) bool { return q.Name == p.Name && p.Name != "" }) {
+		{"at", false, s.expr("at", &p.At)},
+		{"for", false, s.expr("for", &p.For)},
+		{"shape", true, s.into(&p.Shape, s.oneOf("shape", shapeNames()))},
+		{"count", false, s.expr("count", &p.Count)},
+		{"rate", false, s.expr("rate", &p.Rate)},
+		{"cost", false, s.expr("cost", &p.Cost)},
+	}
+	for i, f := range fields {
+		fields[i] = at.noting(f)
+	}
+	s.mapping(n, "a phase", fields)
+	if p.Name != "" && !s.phases[p.Name] {
+		s.phases[p.Name] = true
+	} else if p.Name != "" {
 		s.report(n.Line, n.Column, "two phases are called %q", p.Name)
 	}
-	if len(s.problems) == before {
-		s.fit(n, p, out.Limit)
+	if shape, err := shapeNamed(p.Shape); err == nil {
+		for _, m := range shape.misfits(func(field string) bool { return at.keys[field] != nil }) {
+			place := at.keys[m.field]
+			if place == nil {
+				place = n
+			}
+			s.report(place.Line, place.Column, "phase %s: %v", p.Name, m.err)
+		}
+	}
+	_, _, _, wrong := p.resolve(out.Limit, 0)
+	for _, m := range wrong {
+		place := at.values[m.field]
+		s.report(place.Line, place.Column, "%s: %v", m.field, m.err)
 	}
 	out.Phases = append(out.Phases, p)
 }
 
-// fit reports what does not go together in a phase whose parts are sound.
-func (s *source) fit(n *yaml.Node, p Phase, l limiter.Limit) {
-	shape, err := shapeNamed(p.Shape)
-	if err == nil {
-		err = shape.accepts(p)
+func shapeNames() []string {
+	names := make([]string, len(Shapes))
+	for i, shape := range Shapes {
+		names[i] = shape.Name
 	}
-	if err == nil {
-		_, _, _, err = p.resolve(l, 0)
-	}
-	if err != nil {
-		s.report(n.Line, n.Column, "phase %s: %v", p.Name, err)
-	}
+	return names
 }
 
-// expr reads an expression and tries it with the scenario's limit.
-func (s *source) expr(what string, to *Expr, try func(Expr, limiter.Limit) error) func(_, v *yaml.Node) {
+// expr reads an expression.
+func (s *source) expr(what string, to *Expr) func(_, v *yaml.Node) {
 	return func(_, v *yaml.Node) {
 		text, ok := s.text(v, what)
 		if !ok {
@@ -62,27 +82,6 @@ func (s *source) expr(what string, to *Expr, try func(Expr, limiter.Limit) error
 			return
 		}
 		*to = e
-		// Any limit shows a wrong dimension; the scenario's own is tried in fit.
-		if err := try(e, BuiltinDefaults().Limit); err != nil {
-			s.report(v.Line, v.Column, "%s: %v", what, err)
-		}
-	}
-}
-
-func spanOf(e Expr, l limiter.Limit) error {
-	_, err := evalSpan(e, l)
-	return err
-}
-
-func rateOf(e Expr, l limiter.Limit) error {
-	_, err := evalRate(e, l, time.Microsecond)
-	return err
-}
-
-func countFrom(least int64) func(Expr, limiter.Limit) error {
-	return func(e Expr, l limiter.Limit) error {
-		_, err := evalCount(e, l, least)
-		return err
 	}
 }
 
@@ -90,26 +89,55 @@ func countFrom(least int64) func(Expr, limiter.Limit) error {
 func (s *source) check(n *yaml.Node, out *Scenario) {
 	var c Check
 	var level string
-	metrics := make([]string, len(Metrics))
-	for i, m := range Metrics {
-		metrics[i] = m.Name
-	}
-	phases := make([]string, len(out.Phases))
-	for i, p := range out.Phases {
-		phases[i] = p.Name
-	}
-	algorithms := make([]string, len(limiter.Algorithms))
-	for i, a := range limiter.Algorithms {
-		algorithms[i] = a.Name
-	}
+	at := places{map[string]*yaml.Node{}, map[string]*yaml.Node{}}
 	s.mapping(n, "a check", []field{
-		{"algorithm", false, s.into(&c.Algorithm, s.oneOf("algorithm", algorithms))},
-		{"phase", false, s.into(&c.Phase, s.oneOf("phase", phases))},
-		{"metric", true, s.into(&c.Metric, s.oneOf("metric", metrics))},
-		{"op", true, s.into(&c.Op, s.oneOf("op", opNames()))},
-		{"value", true, s.expr("value", &c.Value, numberOf)},
+		{"algorithm", false, s.into(&c.Algorithm, s.oneOf("algorithm", algorithmNames()))},
+		{"phase", false, s.into(&c.Phase, s.oneOf("phase", phaseNames(out.Phases)))},
+		{"metric", true, s.into(&c.Metric, s.oneOf("metric", metricNames()))},
+		{"op", true, s.into(&c.Op, s.operator)},
+		at.noting(field{"value", true, s.expr("value", &c.Value)}),
 		{"level", false, s.into(&level, s.oneOf("level", []string{"fail", "warn"}))},
 	})
+	if c.Value.Present() {
+		if err := evalNumber(c.Value, out.Limit); err != nil {
+			s.report(at.values["value"].Line, at.values["value"].Column, "value: %v", err)
+		}
+	}
 	c.Warn = level == "warn"
 	out.Checks = append(out.Checks, c)
+}
+
+// operator reads an op. One that is not quoted can be a YAML tag.
+func (s *source) operator(n *yaml.Node) (string, bool) {
+	if n.Value == "" && strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") {
+		s.report(n.Line, n.Column, "op has no value; write operators in quotes, such as %q", n.Tag)
+		return "", false
+	}
+	return s.oneOf("op", opNames())(n)
+}
+
+func algorithmNames() []string {
+	names := make([]string, len(limiter.Algorithms))
+	for i, a := range limiter.Algorithms {
+		names[i] = a.Name
+	}
+	return names
+}
+
+func metricNames() []string {
+	names := make([]string, len(Metrics))
+	for i, m := range Metrics {
+		names[i] = m.Name
+	}
+	return names
+}
+
+func phaseNames(phases []Phase) []string {
+	var names []string
+	for _, p := range phases {
+		if !slices.Contains(names, p.Name) && p.Name != "" {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }

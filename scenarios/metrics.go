@@ -43,7 +43,8 @@ var Metrics = []Metric{
 	{"peak_in_window", "most units admitted in any trailing window, of the worst key", decided(func(m Measures) int64 { return m.PeakInWindow })},
 	{"peak_in_short", "the same in a thirtieth of the window", decided(func(m Measures) int64 { return m.PeakInShort })},
 	{"peak_over_limit", "peak_in_window divided by the limit", func(m Measures) (Quantity, bool) {
-		return ratio(m.PeakInWindow, m.Limit)
+		peak, sampled := ratio(m.PeakInWindow, m.Limit)
+		return peak, sampled && m.Admitted+m.Denied > 0
 	}},
 	{"wrong_admissions", "admitted although an exact trailing window was full", decided(func(m Measures) int64 { return m.WrongAdmissions })},
 	{"wrong_denials", "denied although an exact trailing window had room", decided(func(m Measures) int64 { return m.WrongDenials })},
@@ -67,14 +68,12 @@ func ratio(a, b int64) (Quantity, bool) {
 }
 
 func metricNamed(name string) (Metric, error) {
-	names := make([]string, len(Metrics))
-	for i, m := range Metrics {
+	for _, m := range Metrics {
 		if m.Name == name {
 			return m, nil
 		}
-		names[i] = m.Name
 	}
-	return Metric{}, unknownName("metric", name, names)
+	return Metric{}, unknownName("metric", name, metricNames())
 }
 
 // Measure looks a metric up. It is false when there is no sample.

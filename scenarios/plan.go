@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -71,9 +70,12 @@ func planPhase(s *Scenario, phase Phase, index int, next time.Duration) (Planned
 	if err != nil {
 		return PlannedPhase{}, nil, err
 	}
-	start, d, cost, err := phase.resolve(s.Limit, next)
-	if err != nil {
-		return PlannedPhase{}, nil, err
+	start, d, cost, wrong := phase.resolve(s.Limit, next)
+	if len(wrong) > 0 {
+		return PlannedPhase{}, nil, fmt.Errorf("%s: %w", wrong[0].field, wrong[0].err)
+	}
+	if max(start, -start, start+d.span) > maxSpan {
+		return PlannedPhase{}, nil, fmt.Errorf("it is beyond %s from the edge", limiter.FormatDuration(maxSpan))
 	}
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
 	offsets := shape.arrive(d, rng)
@@ -84,94 +86,6 @@ func planPhase(s *Scenario, phase Phase, index int, next time.Duration) (Planned
 	return PlannedPhase{
 		Name: phase.Name, Shape: phase.Shape, Start: start, End: start + d.span, Planned: int64(len(arrivals)),
 	}, arrivals, nil
-}
-
-// resolve evaluates the expressions of a phase.
-func (p Phase) resolve(l limiter.Limit, next time.Duration) (start time.Duration, d demand, cost int64, err error) {
-	var errs []error
-	span := func(name string, e Expr, absent time.Duration) time.Duration {
-		if !e.Present() {
-			return absent
-		}
-		v, err := evalSpan(e, l)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
-		}
-		return v
-	}
-	whole := func(name string, e Expr, absent, least int64) int64 {
-		if !e.Present() {
-			return absent
-		}
-		v, err := evalCount(e, l, least)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
-		}
-		return v
-	}
-	start = span("at", p.At, next)
-	d.span = span("for", p.For, 0)
-	d.count = whole("count", p.Count, 0, 0)
-	cost = whole("cost", p.Cost, 1, 1)
-	if p.For.Present() && d.span <= 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("for: %s is %s; want at least 1µs", p.For, d.span))
-	}
-	if p.Rate.Present() && len(errs) == 0 {
-		q, err := evalRate(p.Rate, l, d.span)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("rate: %w", err))
-		}
-		d.rate = q.value
-	}
-	return start, d, cost, errors.Join(errs...)
-}
-
-func evalSpan(e Expr, l limiter.Limit) (time.Duration, error) {
-	q, err := e.Eval(l)
-	if err != nil {
-		return 0, err
-	}
-	return q.span()
-}
-
-func evalCount(e Expr, l limiter.Limit, least int64) (int64, error) {
-	q, err := e.Eval(l)
-	if err != nil {
-		return 0, err
-	}
-	n, err := q.wholeCount()
-	switch {
-	case err != nil:
-		return 0, err
-	case n < least:
-		return 0, fmt.Errorf("%s is %d; want at least %d", e, n, least)
-	case n > MaxArrivals:
-		return 0, fmt.Errorf("%s is %d; want at most %d", e, n, MaxArrivals)
-	}
-	return n, nil
-}
-
-// evalRate also bounds how many arrivals the rate gives.
-func evalRate(e Expr, l limiter.Limit, span time.Duration) (Quantity, error) {
-	q, err := e.Eval(l)
-	switch {
-	case err != nil:
-		return q, err
-	case q.time == 0:
-		return q, fmt.Errorf("%s has no unit of time; write count/unit, such as %s/s", e, e)
-	case q.time != -1:
-		return q, fmt.Errorf("want count/unit such as 100/s, %s is %s", e, q.kind())
-	case q.value.Sign() <= 0:
-		return q, fmt.Errorf("%s is not above zero", e)
-	}
-	total, err := multiply(q, duration(span))
-	if err != nil {
-		return q, err
-	}
-	if n, ok := total.floor(); !ok || n > MaxArrivals {
-		return q, fmt.Errorf("%s for %s gives more than %d requests", e, limiter.FormatDuration(span), MaxArrivals)
-	}
-	return q, nil
 }
 
 // Edge is the window boundary that the virtual clock runs around: the first one

@@ -213,10 +213,6 @@ func TestScenariosThatCannotBePlanned(t *testing.T) {
 		limit  limiter.Limit // instead of that of the file
 		why    string
 	}{
-		{
-			[]string{"name: a, shape: burst, count: 10000000", "name: b, shape: burst, count: 1"},
-			limiter.Limit{}, "one request more than a plan may hold",
-		},
 		{century, limiter.Limit{}, "phases one after the other that end in four hundred years, where time overflows"},
 		{century[:10], limiter.Limit{}, "phases that end after the last instant that a limiter can decide"},
 		{

@@ -60,6 +60,7 @@ type source struct {
 	name     string
 	lines    []string
 	problems Problems
+	phases   map[string]bool // names so far
 }
 
 // report notes a mistake at a place.
@@ -67,11 +68,21 @@ func (s *source) report(line, column int, format string, args ...any) {
 	p := Problem{File: s.name, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
 	if line >= 1 && line <= len(s.lines) {
 		p.Excerpt = excerpt(s.lines[line-1])
-		if column > len([]rune(p.Excerpt)) {
+		if column > len([]rune(p.Excerpt))+1 { // a caret behind the end points at what is missing
 			p.Excerpt = ""
 		}
 	}
 	s.problems = append(s.problems, p)
+}
+
+// clip cuts a text that comes from a file to what a message can hold.
+func clip(s string) string {
+	const most = 64
+	runes := []rune(s)
+	if len(runes) <= most+most/8 {
+		return s
+	}
+	return string(runes[:most]) + "…"
 }
 
 // excerpt makes a line fit to print: tabs and control characters become blanks

@@ -2,7 +2,6 @@ package scenarios_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -19,7 +18,11 @@ func checkProblems(t *testing.T, file string, err error) {
 	if !errors.As(err, &problems) || len(problems) == 0 {
 		t.Fatalf("the error is %T, want Problems: %v", err, err)
 	}
-	lines := linesOf(file)
+	lines, shown := linesOf(file), map[string]bool{}
+	for _, line := range append(lines, strings.Split(strings.TrimPrefix(file, "\ufeff"), "\n")...) {
+		// An editor counts the lines in another way where a file has odd breaks.
+		shown[excerpted(line)] = true
+	}
 	for i, p := range problems {
 		switch {
 		case p.Line == 0 && (p.Column != 0 || p.Excerpt != ""):
@@ -28,8 +31,8 @@ func checkProblems(t *testing.T, file string, err error) {
 			t.Errorf("line %d of %d: %+v", p.Line, len(lines), p)
 		case p.Line > 0 && p.Column < 1:
 			t.Errorf("line %d has no column: %+v", p.Line, p)
-		case p.Excerpt != "" && !shows(file, p.Excerpt):
-			t.Errorf("the excerpt %q is the start of no line", p.Excerpt)
+		case p.Excerpt != "" && !shown[excerpted(p.Excerpt)]:
+			t.Errorf("the excerpt %q is no line of the file", p.Excerpt)
 		case p.Excerpt != "" && p.Column > utf8.RuneCountInString(p.Excerpt)+1:
 			t.Errorf("the caret is at %d, beyond %q", p.Column, p.Excerpt)
 		}
@@ -39,7 +42,7 @@ func checkProblems(t *testing.T, file string, err error) {
 		if len(p.Message) > 2000 {
 			t.Errorf("a message of %d bytes: %.80q", len(p.Message), p.Message)
 		}
-		if i > 0 && after(problems[i-1], p) {
+		if i > 0 && p.Line > 0 && after(problems[i-1], p) {
 			t.Errorf("%v stands before %v", problems[i-1], p)
 		}
 	}
@@ -58,22 +61,16 @@ func linesOf(file string) []string {
 	return strings.Split(breaks.Replace(strings.TrimPrefix(file, "\ufeff")), "\n")
 }
 
-// shows reports whether an excerpt is the start of a line, as YAML or as an
-// editor counts them.
-func shows(file, excerpt string) bool {
-	return slices.ContainsFunc(append(linesOf(file), strings.Split(strings.TrimPrefix(file, "\ufeff"), "\n")...), func(line string) bool {
-		return strings.HasPrefix(printable(line), printable(excerpt))
-	})
-}
-
-// printable is a line as an excerpt shows it.
-func printable(line string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return ' '
+// excerpted is a line as an excerpt shows it: without control characters, and
+// not all of a long one.
+func excerpted(line string) string {
+	runes := []rune(strings.TrimRight(line, "\r"))
+	for i, r := range runes {
+		if unicode.IsControl(r) {
+			runes[i] = ' '
 		}
-		return r
-	}, line)
+	}
+	return strings.TrimRight(string(runes[:min(len(runes), 100)]), " ")
 }
 
 func TestProblemsAsText(t *testing.T) {

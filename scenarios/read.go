@@ -31,19 +31,6 @@ func BuiltinDefaults() Defaults {
 	return Defaults{Limit: limiter.Limit{Max: 100, Window: 60_000_000_000}, Clock: Virtual, Seed: 1}
 }
 
-// Assignment replaces one value of a file before it is read: path "limit" or
-// "phases.after-edge.count", the value as YAML.
-type Assignment struct{ Path, Value string }
-
-// ParseAssignment reads "path=value".
-func ParseAssignment(s string) (Assignment, error) {
-	path, value, ok := strings.Cut(s, "=")
-	if !ok || path == "" {
-		return Assignment{}, fmt.Errorf("assignment %q: want path=value, such as phases.after-edge.count=50", s)
-	}
-	return Assignment{path, value}, nil
-}
-
 // Read parses a scenario file strictly: unknown and duplicate keys, missing
 // units and names that do not exist are mistakes. The error is a Problems with
 // all of them. The name is used in messages only.
@@ -52,7 +39,7 @@ func Read(r io.Reader, name string, d Defaults, set ...Assignment) (*Scenario, e
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	src := &source{name: name}
+	src := &source{name: name, phases: map[string]bool{}}
 	root := src.parse(data)
 	if root == nil {
 		return nil, src.problems
@@ -76,44 +63,94 @@ func (s *source) parse(data []byte) *yaml.Node {
 		s.report(0, 0, "file is larger than %d bytes", maxFile)
 		return nil
 	}
-	s.lines = strings.Split(string(data), "\n")
-	for i, line := range s.lines {
-		if !utf8.ValidString(line) {
-			s.report(i+1, 1, "line is not valid UTF-8")
-			return nil
-		}
+	s.lines = lineBreak.Split(string(data), -1)
+	if !s.isText() {
+		return nil
 	}
-	var doc yaml.Node
-	if err := yaml.Load(data, &doc); err != nil {
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	var doc, second yaml.Node
+	if err == nil {
+		err = loader.Load(&doc)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		s.report(0, 0, "file is empty; rlbench show boundary-burst prints one to start from")
+		return nil
+	case err != nil:
 		s.reportSyntax(err)
 		return nil
 	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+	if err := loader.Load(&second); err == nil {
+		s.report(second.Line, second.Column, "a second document starts here; a file holds one scenario")
+		return nil
+	} else if !errors.Is(err, io.EOF) {
+		s.reportSyntax(err)
+		return nil
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 || isNull(doc.Content[0]) {
 		s.report(0, 0, "file is empty; rlbench show boundary-burst prints one to start from")
 		return nil
 	}
 	return doc.Content[0]
 }
 
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// lineBreak is what YAML counts as one.
+var lineBreak = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
+
+// isText reports the first byte that is no UTF-8 and the first character that
+// YAML forbids, which the library finds without saying where.
+func (s *source) isText() bool {
+	for i, line := range s.lines {
+		for column, at := 1, 0; at < len(line); column++ {
+			r, size := utf8.DecodeRuneInString(line[at:])
+			switch {
+			case r == utf8.RuneError && size == 1:
+				s.report(i+1, column, "line is not valid UTF-8")
+				return false
+			case r < ' ' && r != '\t' && r != '\r' || r == 0x7f:
+				s.report(i+1, column, "character %U is not allowed", r)
+				return false
+			}
+			at += size
+		}
+	}
+	return true
+}
+
 var positionInError = regexp.MustCompile(`line (\d+)(?:, column (\d+))?`)
 
-// reportSyntax places an error of the YAML library. Its types carry marks only
-// in part, its texts always do.
+// reportSyntax places an error of the YAML library.
 func (s *source) reportSyntax(err error) {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	var load *yaml.LoadError
-	if errors.As(err, &load) && load.Mark.Line > 0 {
-		s.report(load.Mark.Line, max(load.Mark.Column, 1), "%s", load.Message)
-		return
-	}
-	if m := positionInError.FindStringSubmatch(message); m != nil {
-		line, _ := strconv.Atoi(m[1])
-		column, _ := strconv.Atoi(m[2])
+	if !errors.As(err, &load) || load.Mark.Line == 0 {
+		message := strings.TrimPrefix(err.Error(), "yaml: ")
+		line, column := 0, 0
+		if m := positionInError.FindStringSubmatch(message); m != nil {
+			line, _ = strconv.Atoi(m[1])
+			column, _ = strconv.Atoi(m[2])
+		}
 		s.report(line, max(column, 1), "%s", message)
 		return
 	}
-	s.report(0, 0, "%s", message)
+	message, at, from := load.Message, load.Mark, load.ContextMark
+	if load.ContextMsg != "" && from.Line > 0 && from != at {
+		message += fmt.Sprintf(" (%s from %d:%d)", load.ContextMsg, from.Line, from.Column)
+	}
+	if at.Line <= len(s.lines) && strings.HasPrefix(s.lines[at.Line-1][min(at.Column-1, len(s.lines[at.Line-1])):], "\t") {
+		message += "; indent with blanks, not tabs"
+	}
+	if at.Line <= len(s.lines) {
+		if m := bareOperator.FindStringSubmatch(s.lines[at.Line-1]); m != nil {
+			message += fmt.Sprintf("; write operators in quotes, such as %q", m[1])
+		}
+	}
+	s.report(at.Line, at.Column, "%s", message)
 }
+
+// bareOperator is an op that means something else to YAML.
+var bareOperator = regexp.MustCompile(`\bop:\s*([<>=!]=?)`)
 
 // field is a key that a mapping may have.
 type field struct {
@@ -138,7 +175,7 @@ func (s *source) mapping(n *yaml.Node, what string, fields []field) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if seen[key.Value] {
-			s.report(key.Line, key.Column, "key %q is there twice", key.Value)
+			s.report(key.Line, key.Column, "key %q is there twice", clip(key.Value))
 			continue
 		}
 		seen[key.Value] = true
@@ -151,7 +188,7 @@ func (s *source) mapping(n *yaml.Node, what string, fields []field) {
 		}
 		if !known {
 			s.report(key.Line, key.Column, "unknown key %q in %s%s; known: %s",
-				key.Value, what, DidYouMean(key.Value, names), strings.Join(names, ", "))
+				clip(key.Value), what, DidYouMean(key.Value, names), strings.Join(names, ", "))
 		}
 	}
 	for _, f := range fields {
@@ -174,8 +211,12 @@ func (s *source) sequence(n *yaml.Node, what string, read func(*yaml.Node)) {
 
 // text is the text of a scalar; false if it is none or null.
 func (s *source) text(n *yaml.Node, what string) (string, bool) {
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+	switch {
+	case n.Kind != yaml.ScalarNode:
 		s.report(n.Line, n.Column, "%s has to be a single value", what)
+		return "", false
+	case isNull(n):
+		s.report(n.Line, n.Column, "%s has no value", what)
 		return "", false
 	}
 	return n.Value, true
@@ -187,67 +228,4 @@ func resolved(n *yaml.Node) *yaml.Node {
 		return n.Alias
 	}
 	return n
-}
-
-// assign replaces the value at a path of keys, element names and positions.
-func assign(root *yaml.Node, a Assignment) error {
-	var value yaml.Node
-	if err := yaml.Load([]byte(a.Value), &value); err != nil || len(value.Content) == 0 {
-		return errors.New("the value is not YAML")
-	}
-	replacement := value.Content[0]
-	clearPositions(replacement)
-	node := resolved(root)
-	steps := strings.Split(a.Path, ".")
-	for i, step := range steps {
-		last := i == len(steps)-1
-		slot, known := slotOf(node, step)
-		switch {
-		case slot == nil && last && node.Kind == yaml.MappingNode:
-			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step}
-			node.Content = append(node.Content, key, replacement)
-			return nil
-		case slot == nil:
-			return fmt.Errorf("nothing is called %q there%s; there is %s", step, DidYouMean(step, known), strings.Join(known, ", "))
-		case last:
-			*slot = replacement
-			return nil
-		}
-		node = resolved(*slot)
-	}
-	return nil
-}
-
-// slotOf finds where a child is kept: by key in a mapping, by position or
-// "name" in a list. If there is none it returns what could have been meant.
-func slotOf(n *yaml.Node, step string) (slot **yaml.Node, known []string) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == step {
-				return &n.Content[i+1], nil
-			}
-			known = append(known, n.Content[i].Value)
-		}
-	case yaml.SequenceNode:
-		for i := range n.Content {
-			name := strconv.Itoa(i)
-			if inner, _ := slotOf(resolved(n.Content[i]), "name"); inner != nil && resolved(n.Content[i]).Kind == yaml.MappingNode {
-				name = (*inner).Value
-			}
-			if step == name || step == strconv.Itoa(i) {
-				return &n.Content[i], nil
-			}
-			known = append(known, name)
-		}
-	}
-	return nil, known
-}
-
-// clearPositions marks nodes that are in no file.
-func clearPositions(n *yaml.Node) {
-	n.Line, n.Column = 0, 0
-	for _, child := range n.Content {
-		clearPositions(child)
-	}
 }

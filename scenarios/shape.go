@@ -1,7 +1,7 @@
 package scenarios
 
 import (
-	"errors"
+	"fmt"
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
@@ -29,37 +29,48 @@ type demand struct {
 var Shapes = []Shape{burst, constantShape, poisson}
 
 func shapeNamed(name string) (Shape, error) {
-	names := make([]string, len(Shapes))
-	for i, s := range Shapes {
+	for _, s := range Shapes {
 		if s.Name == name {
 			return s, nil
 		}
-		names[i] = s.Name
 	}
-	return Shape{}, unknownName("shape", name, names)
+	return Shape{}, unknownName("shape", name, shapeNames())
 }
 
-// accepts reports what does not fit together in a phase of this shape.
-func (s Shape) accepts(p Phase) error {
-	var errs []error
+// A misfit is a mistake in one field of a phase; field "" is the phase itself.
+type misfit struct {
+	field string
+	err   error
+}
+
+// misfits reports what does not go together in a phase of this shape that has
+// certain fields.
+func (s Shape) misfits(has func(field string) bool) []misfit {
+	var out []misfit
+	add := func(field, format string) {
+		out = append(out, misfit{field, fmt.Errorf(format, s.Name)})
+	}
 	if s.instant {
-		if p.For.Present() {
-			errs = append(errs, errors.New(s.Name+" happens at one instant and takes no \"for\""))
+		if has("for") {
+			add("for", `%s happens at one instant and takes no "for"`)
 		}
-		if p.Rate.Present() {
-			errs = append(errs, errors.New(s.Name+" takes a \"count\" and no \"rate\""))
-		} else if !p.Count.Present() {
-			errs = append(errs, errors.New(s.Name+" needs a \"count\""))
+		if has("rate") {
+			add("rate", `%s takes a "count" and no "rate"`)
+		} else if !has("count") {
+			add("", `%s needs a "count"`)
 		}
-		return errors.Join(errs...)
+		return out
 	}
-	if !p.For.Present() {
-		errs = append(errs, errors.New(s.Name+" needs a \"for\""))
+	if !has("for") {
+		add("", `%s needs a "for"`)
 	}
-	if p.Count.Present() == p.Rate.Present() {
-		errs = append(errs, errors.New(s.Name+" needs either a \"count\" or a \"rate\""))
+	switch {
+	case has("count") && has("rate"):
+		add("rate", `%s needs either a "count" or a "rate", not both`)
+	case !has("count") && !has("rate"):
+		add("", `%s needs either a "count" or a "rate"`)
 	}
-	return errors.Join(errs...)
+	return out
 }
 
 // micro is k/rate in whole microseconds, rounded down: the instant of the k-th

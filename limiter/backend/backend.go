@@ -147,6 +147,20 @@ func Open(ctx context.Context, spec string, o Options) (*Server, error) {
 	return nil, openError(spec, unknownSpec(spec))
 }
 
+// Check reports whether spec is one that Open could open, without opening it.
+// The error is an *OpenError.
+func Check(spec string) error {
+	if spec == Auto {
+		return nil
+	}
+	for _, kind := range Flavours {
+		if kind.takes(spec) {
+			return nil
+		}
+	}
+	return openError(spec, unknownSpec(spec))
+}
+
 func automatic() Flavour {
 	if _, err := findServer(); err != nil {
 		return Embedded

@@ -1,0 +1,53 @@
+package limiter_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
+)
+
+var vectors = os.DirFS("../testdata/vectors")
+
+func TestConformance(t *testing.T) {
+	for _, b := range []struct {
+		name   string
+		client func(testing.TB) redis.UniversalClient
+	}{
+		{"embedded", func(t testing.TB) redis.UniversalClient { return embedded(t).Client() }},
+		{"managed", func(t testing.TB) redis.UniversalClient { return managed(t).Client() }},
+		{"url", func(t testing.TB) redis.UniversalClient { return dialled(t) }},
+		{"cluster", func(t testing.TB) redis.UniversalClient { return cluster(t) }},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			limitertest.Run(t, limitertest.Suite{
+				Open:    limitertest.Redis,
+				Client:  b.client(t),
+				Vectors: vectors,
+				Seed:    1,
+			})
+		})
+	}
+}
+
+// TestVectors holds the models against the hand-written answers.
+func TestVectors(t *testing.T) {
+	for _, a := range limiter.Algorithms {
+		t.Run(a.Name, func(t *testing.T) {
+			cases, err := limitertest.Read(vectors, a.Name+".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range cases {
+				t.Run(c.Name, func(t *testing.T) {
+					if err := c.Run(t.Context(), limitertest.NewReference(a).Limiter); err != nil {
+						t.Errorf("%s\n%v", c.Why, err)
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Assignment replaces one value of a file before it is read: path "limit" or
+// "phases.after-edge.count", the value as YAML.
+type Assignment struct{ Path, Value string }
+
+// ParseAssignment reads "path=value".
+func ParseAssignment(s string) (Assignment, error) {
+	path, value, ok := strings.Cut(s, "=")
+	if !ok || path == "" {
+		return Assignment{}, fmt.Errorf("assignment %q: want path=value, such as phases.after-edge.count=50", s)
+	}
+	return Assignment{path, value}, nil
+}
+
+// assign replaces the value at a path of keys, element names and positions.
+func assign(root *yaml.Node, a Assignment) error {
+	var value yaml.Node
+	if err := yaml.Load([]byte(a.Value), &value); err != nil || len(value.Content) == 0 {
+		return errors.New("the value is not YAML")
+	}
+	replacement := value.Content[0]
+	clearPositions(replacement)
+	node := root
+	steps := strings.Split(a.Path, ".")
+	for i, step := range steps {
+		last := i == len(steps)-1
+		slot, known := slotOf(node, step)
+		switch {
+		case node.Kind == yaml.ScalarNode:
+			return fmt.Errorf("%s is a single value and has no parts", strings.Join(steps[:i], "."))
+		case slot == nil && last && node.Kind == yaml.MappingNode:
+			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step}
+			node.Content = append(node.Content, key, replacement)
+			return nil
+		case slot == nil:
+			return fmt.Errorf("nothing is called %q there%s; there is %s", step, DidYouMean(step, known), strings.Join(known, ", "))
+		case last:
+			*slot = replacement
+			return nil
+		}
+		// What is shared by an alias is changed here only.
+		if (*slot).Kind == yaml.AliasNode {
+			*slot = copied(resolved(*slot))
+		}
+		node = *slot
+	}
+	return nil
+}
+
+// copied is a deep copy of a node.
+func copied(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Anchor = ""
+	c.Content = make([]*yaml.Node, len(n.Content))
+	for i, child := range n.Content {
+		c.Content[i] = copied(child)
+	}
+	return &c
+}
+
+// slotOf finds where a child is kept: by key in a mapping, by position or
+// "name" in a list. If there is none it returns what could have been meant.
+func slotOf(n *yaml.Node, step string) (slot **yaml.Node, known []string) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == step {
+				return &n.Content[i+1], nil
+			}
+			known = append(known, n.Content[i].Value)
+		}
+	case yaml.SequenceNode:
+		for i := range n.Content {
+			name := strconv.Itoa(i)
+			if inner, _ := slotOf(resolved(n.Content[i]), "name"); inner != nil && resolved(n.Content[i]).Kind == yaml.MappingNode {
+				name = (*inner).Value
+			}
+			if step == name || step == strconv.Itoa(i) {
+				return &n.Content[i], nil
+			}
+			known = append(known, name)
+		}
+	}
+	return nil, known
+}
+
+// clearPositions marks nodes that are in no file.
+func clearPositions(n *yaml.Node) {
+	n.Line, n.Column = 0, 0
+	for _, child := range n.Content {
+		clearPositions(child)
+	}
+}

@@ -1,0 +1,163 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/oracle"
+)
+
+func builtin(t testing.TB, name string) scenarios.Builtin {
+	t.Helper()
+	b, err := scenarios.BuiltinNamed(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// builtinPlan plans a built-in for another limit; the zero limit is its own.
+func builtinPlan(t interface{ Fatal(...any) }, b scenarios.Builtin, l limiter.Limit) (*scenarios.Scenario, *scenarios.Plan) {
+	s, err := b.Read(scenarios.BuiltinDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Window > 0 {
+		s.Limit = l
+	}
+	p, err := scenarios.NewPlan(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, p
+}
+
+// The built-ins admit exactly these, by the models.
+func TestBuiltinsAdmitExactly(t *testing.T) {
+	type counts struct{ admitted, denied, peak, wrongAdmissions, wrongDenials int64 }
+	limit := func(n int64) limiter.Limit { return limiter.Limit{Max: n, Window: time.Minute} }
+	for _, row := range []struct {
+		scenario  string
+		limit     limiter.Limit // zero for that of the file
+		algorithm limiter.Algorithm
+		want      counts
+		why       string
+	}{
+		{"boundary-burst", limiter.Limit{}, limiter.Fixed, counts{200, 0, 200, 100, 0}, "starts afresh at the edge"},
+		{"boundary-burst", limiter.Limit{}, limiter.Log, counts{100, 100, 100, 0, 0}, "remembers the first burst"},
+		{"boundary-burst", limiter.Limit{}, limiter.Counter, counts{102, 98, 102, 2, 0}, "forgets it at the pace of the window: 100 + ceil(100/60)"},
+		{"counter-worst", limit(10), limiter.Fixed, counts{20, 0, 20, 10, 0}, "twice the limit"},
+		{"counter-worst", limit(10), limiter.Log, counts{10, 10, 10, 0, 0}, "the limit"},
+		{"counter-worst", limit(10), limiter.Counter, counts{20, 0, 20, 10, 0}, "twice the limit, within less than a window"},
+		{"counter-worst", limit(100), limiter.Fixed, counts{200, 0, 200, 100, 0}, "twice the limit"},
+		{"counter-worst", limit(100), limiter.Log, counts{100, 100, 100, 0, 0}, "the limit"},
+		{"counter-worst", limit(100), limiter.Counter, counts{200, 0, 200, 100, 0}, "twice the limit"},
+		{"counter-worst", limit(1000), limiter.Fixed, counts{2000, 0, 2000, 1000, 0}, "twice the limit"},
+		{"counter-worst", limit(1000), limiter.Log, counts{1000, 1000, 1000, 0, 0}, "the limit"},
+		{"counter-worst", limit(1000), limiter.Counter, counts{2000, 0, 2000, 1000, 0}, "twice the limit"},
+		{"same-microsecond", limiter.Limit{}, limiter.Fixed, counts{100, 900, 100, 0, 0}, "a race is won by exactly the limit"},
+		{"same-microsecond", limiter.Limit{}, limiter.Log, counts{100, 900, 100, 0, 0}, "by every sound limiter"},
+		{"same-microsecond", limiter.Limit{}, limiter.Counter, counts{100, 900, 100, 0, 0}, "whatever it remembers"},
+		{"steady", limiter.Limit{}, limiter.Fixed, counts{270, 0, 90, 0, 0}, "nine tenths of the limit are never refused"},
+		{"steady", limiter.Limit{}, limiter.Log, counts{270, 0, 90, 0, 0}, "nor here"},
+		{"steady", limiter.Limit{}, limiter.Counter, counts{270, 0, 90, 0, 0}, "nor here"},
+	} {
+		_, plan := builtinPlan(t, builtin(t, row.scenario), row.limit)
+		m := oracle.Expect(plan, row.algorithm).Measures
+		if got := (counts{m.Admitted, m.Denied, m.PeakInWindow, m.WrongAdmissions, m.WrongDenials}); got != row.want {
+			t.Errorf("%s, limit %s, %s: got %+v, want %+v (%s)", row.scenario, plan.Limit, row.algorithm.Name, got, row.want, row.why)
+		}
+	}
+}
+
+// violated are the checks of a scenario that a model itself does not meet.
+func violated(s *scenarios.Scenario, p *scenarios.Plan, a limiter.Algorithm) []string {
+	j := oracle.Expect(p, a)
+	var broken []string
+	for _, c := range s.Checks {
+		if c.Algorithm != "" && c.Algorithm != a.Name {
+			continue
+		}
+		want, err := c.Value.Eval(s.Limit)
+		got, sampled := j.Measures.Measure(c.Metric)
+		if err != nil || !sampled || !c.Holds(got, want) {
+			broken = append(broken, fmt.Sprintf("%s under %s: %s is %s, want %s (sampled %t, %v)", a.Name, s.Limit, c, got, want, sampled, err))
+		}
+	}
+	if worst := a.Worst(s.Limit); j.Measures.PeakInWindow > worst {
+		broken = append(broken, fmt.Sprintf("%s under %s: peak %d is above the promised %d", a.Name, s.Limit, j.Measures.PeakInWindow, worst))
+	}
+	return broken
+}
+
+// A built-in is true of every sound limiter at every limit, not only at its own.
+func TestChecksOfBuiltinsHoldForAnyLimit(t *testing.T) {
+	for _, b := range scenarios.Builtins() {
+		t.Run(b.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				l := limiter.Limit{
+					Max:    rapid.Int64Range(1, 2000).Draw(t, "max"),
+					Window: time.Duration(rapid.Int64Range(60_000, 48*3600*1_000_000).Draw(t, "window")) * time.Microsecond,
+				}
+				s, p := builtinPlan(t, b, l)
+				for _, a := range limiter.Algorithms {
+					for _, broken := range violated(s, p, a) {
+						t.Error(broken)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Small limits are where rounding bites.
+func TestChecksOfBuiltinsHoldForSmallLimits(t *testing.T) {
+	for _, b := range scenarios.Builtins() {
+		for limit := int64(1); limit <= 60; limit++ {
+			for _, window := range []time.Duration{60 * time.Millisecond, 77_777 * time.Microsecond, time.Second, 7 * time.Second, time.Minute, 48 * time.Hour} {
+				s, p := builtinPlan(t, b, limiter.Limit{Max: limit, Window: window})
+				for _, a := range limiter.Algorithms {
+					for _, broken := range violated(s, p, a) {
+						t.Errorf("%s: %s", b.Name, broken)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestBuiltinsAreFitToPrint(t *testing.T) {
+	all := scenarios.Builtins()
+	if len(all) == 0 {
+		t.Fatal("there are none")
+	}
+	for i, b := range all {
+		s, err := b.Read(scenarios.BuiltinDefaults())
+		if err != nil {
+			t.Errorf("%s: %v", b.Name, err)
+			continue
+		}
+		text := string(b.Source)
+		switch {
+		case s.Name != b.Name:
+			t.Errorf("%s calls itself %s", b.Name, s.Name)
+		case s.Description == "" || len(s.Checks) == 0:
+			t.Errorf("%s has description %q and %d checks", b.Name, s.Description, len(s.Checks))
+		case !strings.HasPrefix(text, "# "):
+			t.Errorf("%s does not begin with a comment", b.Name)
+		case strings.Contains(text, "\t") || strings.Contains(text, "\r") || !strings.HasSuffix(text, "\n"):
+			t.Errorf("%s has tabs, odd line ends or no last one", b.Name)
+		case i > 0 && all[i-1].Name >= b.Name:
+			t.Errorf("%s stands behind %s", b.Name, all[i-1].Name)
+		}
+	}
+	if _, err := scenarios.BuiltinNamed("boundry-burst"); err == nil || !strings.Contains(err.Error(), `(did you mean "boundary-burst"?)`) {
+		t.Errorf("a typo: %v", err)
+	}
+}
