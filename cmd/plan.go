@@ -114,20 +114,11 @@ func fromEdge(d time.Duration) string {
 
 // windows names the windows that a phase touches, counted from the edge.
 func windows(p scenarios.PlannedPhase, width time.Duration) string {
-	first, last := windowOf(p.Start, width), windowOf(max(p.Start, p.End-time.Microsecond), width)
+	first, last := scenarios.WindowOf(p.Start, width), scenarios.WindowOf(max(p.Start, p.End-time.Microsecond), width)
 	if first == last {
 		return strconv.FormatInt(first, 10)
 	}
 	return fmt.Sprintf("%d to %d", first, last)
-}
-
-// windowOf numbers windows: 0 begins at the edge.
-func windowOf(offset, width time.Duration) int64 {
-	n := int64(offset / width)
-	if offset%width < 0 {
-		n--
-	}
-	return n
 }
 
 func admittedByPhase(j *scenarios.Judgement) string {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,14 +143,11 @@ func (o *runOptions) validate() error {
 }
 
 // oneOf checks a flag with a closed list of values.
-func oneOf(flag, value string, known []string) error {
-	for _, k := range known {
-		if value == k {
-			return nil
-		}
+func oneOf(flag, value string, values []string) error {
+	if err := known("value", value, values); err != nil {
+		return usage(fmt.Errorf("--%s: %w", flag, err), "--"+flag+" "+values[0])
 	}
-	return usagef("--"+flag+" "+known[0], "--%s %q%s: want one of %s", flag, value,
-		scenarios.DidYouMean(value, known), strings.Join(known, ", "))
+	return nil
 }
 
 // parsePercent reads "5%" as a share; empty is nil.
@@ -198,11 +196,10 @@ func parseCheck(text string, all []loaded, limiters []string) (scenarios.Check, 
 	return check, nil
 }
 
+// known refuses a name that is not in a list.
 func known(what, name string, names []string) error {
-	for _, n := range names {
-		if n == name {
-			return nil
-		}
+	if slices.Contains(names, name) {
+		return nil
 	}
-	return fmt.Errorf("unknown %s %q%s; there is %s", what, name, scenarios.DidYouMean(name, names), strings.Join(names, ", "))
+	return scenarios.UnknownName(what, name, names)
 }

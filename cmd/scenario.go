@@ -30,7 +30,7 @@ func (o *scenarioOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.clock, "clock", "", "clock instead of the scenario's: virtual, server or client")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random shapes")
 	f.StringArrayVar(&o.set, "set", nil, "change a value of the scenario: path=value, such as phases.after-edge.count=50")
-	complete(c, "algorithm", algorithmNames)
+	complete(c, "algorithm", func() []string { return append(limiter.Names(), "all") })
 	complete(c, "clock", clockNames)
 }
 
@@ -42,14 +42,6 @@ func complete(c *cobra.Command, flag string, values func() []string) {
 	if err != nil {
 		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // the flag is not defined
 	}
-}
-
-func algorithmNames() []string {
-	names := []string{"all"}
-	for _, a := range limiter.Algorithms {
-		names = append(names, a.Name)
-	}
-	return names
 }
 
 func clockNames() []string {

@@ -40,6 +40,15 @@ type Algorithm struct {
 // them. To add one, add its row.
 var Algorithms = []Algorithm{Fixed, Log, Counter}
 
+// Names are the names of all algorithms.
+func Names() []string {
+	names := make([]string, len(Algorithms))
+	for i, a := range Algorithms {
+		names[i] = a.Name
+	}
+	return names
+}
+
 // Named finds an algorithm by its name.
 func Named(name string) (Algorithm, bool) {
 	for _, a := range Algorithms {

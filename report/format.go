@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/rlbench/rlbench/scenarios"
 )
@@ -35,5 +33,5 @@ func FormatNamed(name string) (Format, error) {
 		}
 		names[i] = f.Name
 	}
-	return Format{}, fmt.Errorf("unknown format %q%s; known: %s", name, scenarios.DidYouMean(name, names), strings.Join(names, ", "))
+	return Format{}, scenarios.UnknownName("format", name, names)
 }

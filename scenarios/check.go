@@ -74,8 +74,3 @@ func (c Check) Validate(l limiter.Limit) error {
 	}
 	return nil
 }
-
-// unknownName is the error for a name that is not in a closed list.
-func unknownName(what, got string, known []string) error {
-	return fmt.Errorf("unknown %s %q%s; known: %s", what, clip(got), DidYouMean(got, known), strings.Join(known, ", "))
-}

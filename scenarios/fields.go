@@ -90,7 +90,7 @@ func (s *source) oneOf(what string, known []string) func(*yaml.Node) (string, bo
 	return func(n *yaml.Node) (string, bool) {
 		text, ok := s.text(n, what)
 		if ok && !slices.Contains(known, text) {
-			s.report(n.Line, n.Column, "%v", unknownName(what, text, known))
+			s.report(n.Line, n.Column, "%v", UnknownName(what, text, known))
 			return "", false
 		}
 		return text, ok

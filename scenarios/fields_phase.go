@@ -91,7 +91,7 @@ func (s *source) check(n *yaml.Node, out *Scenario) {
 	var level string
 	at := places{map[string]*yaml.Node{}, map[string]*yaml.Node{}}
 	s.mapping(n, "a check", []field{
-		{"algorithm", false, s.into(&c.Algorithm, s.oneOf("algorithm", algorithmNames()))},
+		{"algorithm", false, s.into(&c.Algorithm, s.oneOf("algorithm", limiter.Names()))},
 		{"phase", false, s.into(&c.Phase, s.oneOf("phase", phaseNames(out.Phases)))},
 		{"metric", true, s.into(&c.Metric, s.oneOf("metric", metricNames()))},
 		{"op", true, s.into(&c.Op, s.operator)},
@@ -114,14 +114,6 @@ func (s *source) operator(n *yaml.Node) (string, bool) {
 		return "", false
 	}
 	return s.oneOf("op", opNames())(n)
-}
-
-func algorithmNames() []string {
-	names := make([]string, len(limiter.Algorithms))
-	for i, a := range limiter.Algorithms {
-		names[i] = a.Name
-	}
-	return names
 }
 
 func metricNames() []string {

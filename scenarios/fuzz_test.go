@@ -176,7 +176,7 @@ func FuzzParseAssignment(f *testing.F) {
 			t.Fatalf("%q is split into %+v", text, a)
 		}
 		s, err := builtin.Read(scenarios.BuiltinDefaults(), a)
-		switch problems := (scenarios.Problems)(nil); {
+		switch problems := scenarios.Problems(nil); {
 		case err == nil && small(s):
 			checkPlanOf(t, s)
 		case err != nil && !errors.As(err, &problems):

@@ -45,7 +45,7 @@ func BuiltinNamed(name string) (Builtin, error) {
 		}
 		names[i] = b.Name
 	}
-	return Builtin{}, unknownName("scenario", name, names)
+	return Builtin{}, UnknownName("scenario", name, names)
 }
 
 // Read parses the embedded scenario.

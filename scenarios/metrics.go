@@ -73,7 +73,7 @@ func metricNamed(name string) (Metric, error) {
 			return m, nil
 		}
 	}
-	return Metric{}, unknownName("metric", name, metricNames())
+	return Metric{}, UnknownName("metric", name, metricNames())
 }
 
 // Measure looks a metric up. It is false when there is no sample.

@@ -96,6 +96,15 @@ func (p *Plan) Edge() time.Time {
 	return time.UnixMicro((epoch + width - 1) / width * width).UTC()
 }
 
+// WindowOf numbers the windows around an edge: 0 begins at it, -1 ends there.
+func WindowOf(offset, window time.Duration) int64 {
+	n := int64(offset / window)
+	if offset%window < 0 {
+		n--
+	}
+	return n
+}
+
 // Crowd is the most arrivals at one instant.
 func (p *Plan) Crowd() int {
 	most, first := 0, 0

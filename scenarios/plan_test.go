@@ -217,19 +217,23 @@ func TestScenariosThatCannotBePlanned(t *testing.T) {
 		{century[:10], limiter.Limit{}, "phases that end after the last instant that a limiter can decide"},
 		{
 			[]string{"name: a, shape: burst, count: limit/2"},
-			limiter.Limit{Max: 5, Window: time.Second}, "a count that is not whole for the limit of the command line",
+			limiter.Limit{Max: 5, Window: time.Second},
+			"a count that is not whole for the limit of the command line",
 		},
 		{
 			[]string{"name: a, shape: burst, count: limit - 50"},
-			limiter.Limit{Max: 5, Window: time.Second}, "a count that is negative for it",
+			limiter.Limit{Max: 5, Window: time.Second},
+			"a count that is negative for it",
 		},
 		{
 			[]string{"name: a, for: window/5000, shape: constant, count: 1"},
-			limiter.Limit{Max: 5, Window: time.Millisecond}, "a length of less than a tick for it",
+			limiter.Limit{Max: 5, Window: time.Millisecond},
+			"a length of less than a tick for it",
 		},
 		{
 			[]string{"name: a, for: 1s, shape: constant, rate: 1000*limit/window"},
-			limiter.Limit{Max: 500, Window: time.Millisecond}, "a flood for it",
+			limiter.Limit{Max: 500, Window: time.Millisecond},
+			"a flood for it",
 		},
 	} {
 		s, err := read("100/1m", row.phases...)

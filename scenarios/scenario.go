@@ -52,7 +52,7 @@ func ParseClock(s string) (Clock, error) {
 		}
 		names[i] = string(c.Name)
 	}
-	return "", unknownName("clock", s, names)
+	return "", UnknownName("clock", s, names)
 }
 
 // Keys says how many identities send and how requests are spread over them.

@@ -34,7 +34,7 @@ func shapeNamed(name string) (Shape, error) {
 			return s, nil
 		}
 	}
-	return Shape{}, unknownName("shape", name, shapeNames())
+	return Shape{}, UnknownName("shape", name, shapeNames())
 }
 
 // A misfit is a mistake in one field of a phase; field "" is the phase itself.

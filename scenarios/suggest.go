@@ -2,9 +2,15 @@ package scenarios
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agnivade/levenshtein"
 )
+
+// UnknownName is the error for a name that is not in a closed list.
+func UnknownName(what, got string, known []string) error {
+	return fmt.Errorf("unknown %s %q%s; known: %s", what, clip(got), DidYouMean(got, known), strings.Join(known, ", "))
+}
 
 // DidYouMean is " (did you mean ...?)" if one of the known words is close to
 // the given one, and nothing otherwise.

@@ -145,7 +145,7 @@ func (r *run) misplaced() int {
 	inside := make([]bool, len(r.Plan.Phases))
 	for i, p := range r.Plan.Phases {
 		last := max(p.Start, p.End-time.Microsecond)
-		inside[i] = windowOf(p.Start, width) == windowOf(last, width)
+		inside[i] = scenarios.WindowOf(p.Start, width) == scenarios.WindowOf(last, width)
 	}
 	n := 0
 	for i, result := range r.results {
@@ -153,18 +153,9 @@ func (r *run) misplaced() int {
 			continue
 		}
 		arrival := r.Plan.Arrivals[i]
-		if inside[arrival.Phase] && windowOf(result.Decision.At.Sub(r.edge), width) != windowOf(arrival.At, width) {
+		if inside[arrival.Phase] && scenarios.WindowOf(result.Decision.At.Sub(r.edge), width) != scenarios.WindowOf(arrival.At, width) {
 			n++
 		}
-	}
-	return n
-}
-
-// windowOf numbers windows from the edge, rounding down.
-func windowOf(offset, width time.Duration) int64 {
-	n := int64(offset / width)
-	if offset%width < 0 {
-		n--
 	}
 	return n
 }

@@ -61,7 +61,7 @@ func Names(list []string) ([]string, error) {
 	for _, name := range list {
 		name = strings.TrimSpace(name)
 		if name == "all" {
-			names = append(names, algorithmNames()...)
+			names = append(names, limiter.Names()...)
 			continue
 		}
 		if _, err := kindOf(name); err != nil {
@@ -70,7 +70,7 @@ func Names(list []string) ([]string, error) {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no limiter is named; known: %s, all", strings.Join(algorithmNames(), ", "))
+		return nil, fmt.Errorf("no limiter is named; known: %s, all", strings.Join(limiter.Names(), ", "))
 	}
 	var distinct []string
 	for _, name := range names {
@@ -105,16 +105,7 @@ func kindOf(name string) (kind, error) {
 			return k, nil
 		}
 	}
-	return kind{}, fmt.Errorf("unknown limiter %q%s; known: %s, all",
-		name, scenarios.DidYouMean(name, algorithmNames()), strings.Join(algorithmNames(), ", "))
-}
-
-func algorithmNames() []string {
-	names := make([]string, len(limiter.Algorithms))
-	for i, a := range limiter.Algorithms {
-		names[i] = a.Name
-	}
-	return names
+	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all"))
 }
 
 func isAlgorithm(name string) bool {
