@@ -98,29 +98,26 @@ func violated(s *scenarios.Scenario, p *scenarios.Plan, a limiter.Algorithm) []s
 
 // A built-in is true of every sound limiter at every limit, not only at its own.
 func TestChecksOfBuiltinsHoldForAnyLimit(t *testing.T) {
-	for _, b := range scenarios.Builtins() {
-		t.Run(b.Name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				l := limiter.Limit{
-					Max:    rapid.Int64Range(1, 2000).Draw(t, "max"),
-					Window: time.Duration(rapid.Int64Range(60_000, 48*3600*1_000_000).Draw(t, "window")) * time.Microsecond,
-				}
-				s, p := builtinPlan(t, b, l)
-				for _, a := range limiter.Algorithms {
-					for _, broken := range violated(s, p, a) {
-						t.Error(broken)
-					}
-				}
-			})
-		})
-	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := rapid.SampledFrom(scenarios.Builtins()).Draw(t, "scenario")
+		l := limiter.Limit{
+			Max:    rapid.Int64Range(1, 2000).Draw(t, "max"),
+			Window: time.Duration(rapid.Int64Range(60_000, 48*3600*1_000_000).Draw(t, "window")) * time.Microsecond,
+		}
+		s, p := builtinPlan(t, b, l)
+		for _, a := range limiter.Algorithms {
+			for _, broken := range violated(s, p, a) {
+				t.Errorf("%s: %s", b.Name, broken)
+			}
+		}
+	})
 }
 
 // Small limits are where rounding bites.
 func TestChecksOfBuiltinsHoldForSmallLimits(t *testing.T) {
 	for _, b := range scenarios.Builtins() {
-		for limit := int64(1); limit <= 60; limit++ {
-			for _, window := range []time.Duration{60 * time.Millisecond, 77_777 * time.Microsecond, time.Second, 7 * time.Second, time.Minute, 48 * time.Hour} {
+		for limit := int64(1); limit <= 40; limit++ {
+			for _, window := range []time.Duration{60 * time.Millisecond, 77_777 * time.Microsecond, 7 * time.Second, 48 * time.Hour} {
 				s, p := builtinPlan(t, b, limiter.Limit{Max: limit, Window: window})
 				for _, a := range limiter.Algorithms {
 					for _, broken := range violated(s, p, a) {

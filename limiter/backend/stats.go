@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,6 +36,21 @@ func (s *Server) CommandStats(ctx context.Context) (CommandStats, error) {
 		}
 	}
 	return stats, nil
+}
+
+// Reads is how often the server has read from its clients since it started:
+// about once for each request. The error wraps errors.ErrUnsupported as that of
+// CommandStats does, and where the server does not count.
+func (s *Server) Reads(ctx context.Context) (int64, error) {
+	fields, err := s.info(ctx, "stats")
+	if err != nil {
+		return 0, fmt.Errorf("count reads: %w", err)
+	}
+	reads, err := strconv.ParseInt(fields["total_reads_processed"], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("count reads: %w", errors.ErrUnsupported)
+	}
+	return reads, nil
 }
 
 // parseStat reads "calls=1,usec=2,usec_per_call=2.00,...".

@@ -15,26 +15,33 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return nil
 	}
 	histories, doubtful := operations(c)
+	unordered, open := false, false
 	for key, ops := range histories {
 		s := newSearch(c.Plan.Limit, c.Algorithm.Model, ops, c.Plan.Clock == scenarios.Server)
 		switch outcome := s.run(); {
 		case outcome == explained:
-			continue
 		case outcome == gaveUp:
-			return []scenarios.Finding{inconclusive(j, "conformance", "order-unknown",
-				fmt.Sprintf("%s: too many concurrent requests to find the order in which they were decided", c.Name),
-				"lower --max-in-flight or use --clock virtual")}
+			unordered = true
 		case doubtful[key]:
-			return []scenarios.Finding{inconclusive(j, "conformance", "unknown-outcomes",
-				fmt.Sprintf("%s: requests of unknown fate on a key leave its decisions open", c.Name),
-				"raise --timeout so that fewer replies are lost")}
+			open = true
 		default:
+			// One key that contradicts the model is enough, whatever the others do.
 			return []scenarios.Finding{{
 				Check: "conformance", Verdict: scenarios.Fail,
 				Message:  fmt.Sprintf("%s is not what it claims: a decision differs from the model %q", c.Name, c.Algorithm.Name),
 				Evidence: s.explain(c),
 			}}
 		}
+	}
+	switch {
+	case unordered:
+		return []scenarios.Finding{inconclusive(j, "conformance", "order-unknown",
+			fmt.Sprintf("%s: too many concurrent requests to find the order in which they were decided", c.Name),
+			"lower --max-in-flight or use --clock virtual")}
+	case open:
+		return []scenarios.Finding{inconclusive(j, "conformance", "unknown-outcomes",
+			fmt.Sprintf("%s: requests of unknown fate on a key leave its decisions open", c.Name),
+			"raise --timeout so that fewer replies are lost")}
 	}
 	n := j.Measures.Admitted + j.Measures.Denied
 	return []scenarios.Finding{{Check: "conformance", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d decisions equal the model's", n)}}

@@ -7,10 +7,15 @@ import (
 	"github.com/rlbench/rlbench/scenarios"
 )
 
-// partial reports whether the limiter saw other traffic than was planned.
+// partial reports whether the limiter saw less traffic than was planned.
 func partial(c *Case, j *scenarios.Judgement) bool {
 	m := j.Measures
-	return c.Interrupted || c.Lost != nil || c.Misplaced > 0 || m.Missed+m.Errored+m.Unknown > 0
+	return c.Interrupted || c.Lost != nil || m.Missed+m.Errored+m.Unknown > 0
+}
+
+// displaced reports whether it saw the traffic at other times than planned.
+func displaced(c *Case, j *scenarios.Judgement) bool {
+	return c.Misplaced > 0 || j.Lag.P99 > latest(c)
 }
 
 // evidence says why a verdict could be worth nothing. One reason is enough: the

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"math/big"
+	"strconv"
 
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
@@ -50,19 +51,28 @@ func overshoot(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	limit, peak := c.Plan.Limit, j.Measures.PeakInWindow
 	allowed := new(big.Rat).Add(big.NewRat(1, 1), c.MaxOvershoot)
 	allowed.Mul(allowed, new(big.Rat).SetInt64(limit.Max))
+	over := func(peak int64) bool { return new(big.Rat).SetInt64(peak).Cmp(allowed) > 0 }
+	window, most := limiter.FormatDuration(limit.Window), peak+unknownUnits(c)
 	f := scenarios.Finding{Check: "max-overshoot", Verdict: scenarios.Pass}
-	f.Message = fmt.Sprintf("%s admitted at most %d within %s at a limit of %d", c.Name, peak, limiter.FormatDuration(limit.Window), limit.Max)
-	if new(big.Rat).SetInt64(peak).Cmp(allowed) > 0 {
+	switch {
+	case over(peak):
 		f.Verdict = scenarios.Fail
-		f.Message = fmt.Sprintf("%s admitted %d within %s: %s over the limit of %d", c.Name, peak,
-			limiter.FormatDuration(limit.Window), percentOver(peak, limit.Max), limit.Max)
+		f.Message = fmt.Sprintf("%s admitted %d within %s: %s over the limit of %d", c.Name, peak, window, excess(peak, limit.Max), limit.Max)
+	case over(most):
+		f = inconclusive(j, "max-overshoot", "unknown-outcomes",
+			fmt.Sprintf("%s admitted between %d and %d within %s at a limit of %d", c.Name, peak, most, window, limit.Max),
+			"raise --timeout so that fewer replies are lost")
+	default:
+		f.Message = fmt.Sprintf("%s admitted at most %d within %s at a limit of %d", c.Name, peak, window, limit.Max)
 	}
 	return []scenarios.Finding{f}
 }
 
-func percentOver(peak, limit int64) string {
+// excess is how far a peak is over the limit, in percent where there is a limit.
+func excess(peak, limit int64) string {
 	if limit == 0 {
-		return fmt.Sprint(peak)
+		return strconv.FormatInt(peak, 10)
 	}
-	return new(big.Rat).Mul(big.NewRat(100, 1), big.NewRat(peak-limit, limit)).FloatString(0) + "%"
+	percent := 100 * float64(peak-limit) / float64(limit)
+	return strconv.FormatFloat(percent, 'g', 3, 64) + "%"
 }

@@ -44,7 +44,8 @@ func TestPromise(t *testing.T) {
 			"as much again a window later",
 		},
 		{
-			[]event{{outcome: scenarios.Admitted, cost: 11}}, scenarios.Fail, false,
+			[]event{{outcome: scenarios.Admitted, cost: 11}},
+			scenarios.Fail, false,
 			"tested admitted 11 within 1m; it promises at most 10", nil,
 			"units count",
 		},
@@ -55,7 +56,8 @@ func TestPromise(t *testing.T) {
 		},
 		{
 			append(times(9, admitted(0)), unknown(2)), scenarios.Inconclusive, true,
-			"tested admitted between 9 and 11 within 1m; it promises at most 10", []string{"unknown-outcomes"},
+			"tested admitted between 9 and 11 within 1m; it promises at most 10",
+			[]string{"unknown-outcomes"},
 			"two units of unknown fate might break it, and might not",
 		},
 		{

@@ -130,17 +130,23 @@ func (s *search) candidates() []int {
 	return slices.DeleteFunc(found, func(i int) bool { return s.ops[i].sent > earliest })
 }
 
-// step tries the next untried request of a frame whose decision agrees with the
-// model.
+// step takes the next untried request of a frame whose decision agrees with the
+// model. A denial that agrees is taken first and for good: it changes no state,
+// and taking it now rules out nothing that could come later.
 func (s *search) step(f *frame, depth int) (any, int, bool) {
+	if f.tried == 0 {
+		if op, ok := s.denial(f); ok {
+			f.tried = len(f.next)
+			return f.state, op, true
+		}
+	}
 	for f.tried < len(f.next) {
 		first := s.ops[f.next[f.tried]]
-		s.steps++
-		state, want := s.model.Step(s.limit, f.state, first.request())
+		state, want := s.decide(f.state, first)
 		found := -1
 		for ; f.tried < len(f.next); f.tried++ {
 			op := s.ops[f.next[f.tried]]
-			if op.at != first.at || op.cost != first.cost {
+			if !alike(op, first) {
 				break
 			}
 			if found < 0 && same(op.decision, want) {
@@ -156,6 +162,29 @@ func (s *search) step(f *frame, depth int) (any, int, bool) {
 	}
 	return nil, 0, false
 }
+
+// denial finds a request of a frame that was denied and that the model denies
+// in the same words.
+func (s *search) denial(f *frame) (int, bool) {
+	for i := 0; i < len(f.next); {
+		first := s.ops[f.next[i]]
+		_, want := s.decide(f.state, first)
+		for ; i < len(f.next) && alike(s.ops[f.next[i]], first); i++ {
+			if !want.Allowed && same(s.ops[f.next[i]].decision, want) {
+				return f.next[i], true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (s *search) decide(state any, op operation) (any, limiter.Decision) {
+	s.steps++
+	return s.model.Step(s.limit, state, op.request())
+}
+
+// alike requests get the same decision from the model.
+func alike(a, b operation) bool { return a.at == b.at && a.cost == b.cost }
 
 // same compares what a decision says, not who made it.
 func same(a, b limiter.Decision) bool {

@@ -1,0 +1,362 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/runner"
+)
+
+// bubbled is a run in the time of a synctest bubble. A look at the stopwatch
+// takes 20 µs there, so that whoever watches it sees time pass.
+//
+// Note: only with one request in flight. Senders wait for their turn at a mutex,
+// and time in a bubble stands still as long as somebody does.
+func bubbled(p *scenarios.Plan, l limiter.Limiter) runner.Config {
+	c := config(p, l)
+	start := time.Now()
+	c.Stopwatch = func() time.Duration {
+		time.Sleep(20 * time.Microsecond)
+		return time.Since(start)
+	}
+	return c
+}
+
+// answers decide at the time of a server whose clock is ahead by an offset.
+func answers(offset time.Duration) decide {
+	return func(_ context.Context, r limiter.Request) (limiter.Decision, error) {
+		if r.At.IsZero() {
+			r.At = time.Now().Add(offset)
+		}
+		return limiter.Decision{Allowed: true, At: r.At}, nil
+	}
+}
+
+// straddle sends on both sides of an edge.
+var straddle = []string{"name: before, at: edge - window/10, for: window/10, shape: constant, count: 5", "name: after, at: edge, for: window/10, shape: constant, count: 5"}
+
+// checkWall holds what is true of every run in real time.
+func checkWall(t *testing.T, p *scenarios.Plan, h *runner.History) {
+	t.Helper()
+	if h.Edge.UnixMicro()%p.Limit.Window.Microseconds() != 0 {
+		t.Errorf("the edge %s is no multiple of %s", h.Edge, p.Limit.Window)
+	}
+	if len(h.Results) != len(p.Arrivals) {
+		t.Fatalf("%d results of %d arrivals", len(h.Results), len(p.Arrivals))
+	}
+	for i, r := range h.Results {
+		if r.Outcome == scenarios.Missed {
+			continue
+		}
+		if r.Planned > r.Sent || r.Sent > r.Done {
+			t.Errorf("request %d: planned %s, sent %s, done %s", i, r.Planned, r.Sent, r.Done)
+		}
+		// The schedule is the plan's, whatever happened.
+		if got, want := r.Planned-h.Results[0].Planned, p.Arrivals[i].At-p.Arrivals[0].At; got != want {
+			t.Errorf("request %d is planned %s after the first, want %s", i, got, want)
+		}
+	}
+}
+
+// The edge is a boundary of the clock that decides, and ahead when it is chosen.
+func TestEdgeOfTheServersClock(t *testing.T) {
+	for _, row := range []struct {
+		offset time.Duration
+		why    string
+	}{
+		{0, "both clocks agree"},
+		{123 * time.Millisecond, "the server is ahead"},
+		{-123 * time.Millisecond, "the server is behind"},
+		{37*time.Hour + 400*time.Microsecond, "the server lives in another day"},
+	} {
+		for _, limit := range []string{"10/100ms", "10/1s", "10/7s", "10/1m"} {
+			synctest.Test(t, func(t *testing.T) {
+				p := plan(t, scenarios.Server, limit, straddle...)
+				asked := 0
+				c := bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+					if !r.At.IsZero() {
+						t.Errorf("%s: a request is stamped %s, the server has to decide", row.why, r.At)
+					}
+					return answers(row.offset)(ctx, r)
+				}))
+				c.ServerClock = func(context.Context) (time.Duration, error) { asked++; return row.offset, nil }
+				begun := time.Now()
+				h := run(t, t.Context(), c)
+				checkWall(t, p, h)
+				first := h.Edge.Add(p.Arrivals[0].At - row.offset)
+				if ahead := first.Sub(begun); ahead < 50*time.Millisecond || ahead > 50*time.Millisecond+p.Limit.Window {
+					t.Errorf("%s, %s: the first request is planned %s ahead, want the next edge that leaves time", row.why, limit, ahead)
+				}
+				if h.Attempts != 1 || h.Misplaced != 0 || asked != 1 || sent(h) != 10 {
+					t.Errorf("%s, %s: %d attempts, %d misplaced, clock asked %d times, %d sent", row.why, limit, h.Attempts, h.Misplaced, asked, sent(h))
+				}
+				for i, r := range h.Results {
+					if late := r.Decision.At.Sub(h.Edge.Add(p.Arrivals[i].At)); late < 0 || late > time.Millisecond {
+						t.Errorf("%s, %s: request %d is decided %s after its instant", row.why, limit, i, late)
+					}
+				}
+			})
+		}
+	}
+}
+
+// With the client's clock requests carry the instant at which they are sent.
+func TestClientsStampRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, scenarios.Client, "10/1s", straddle...)
+		c := bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+			if now := time.Now(); r.At.IsZero() || r.At.After(now) || now.Sub(r.At) > 100*time.Microsecond {
+				t.Errorf("stamped %s at %s", r.At, now)
+			}
+			return admit(ctx, r)
+		}))
+		c.ServerClock = func(context.Context) (time.Duration, error) {
+			t.Error("nobody needs the server's clock")
+			return 0, nil
+		}
+		h := run(t, t.Context(), c)
+		checkWall(t, p, h)
+		if h.Misplaced != 0 || h.Attempts != 1 || sent(h) != 10 {
+			t.Errorf("%d misplaced, %d attempts, %d sent", h.Misplaced, h.Attempts, sent(h))
+		}
+	})
+}
+
+// A slow limiter makes requests late. They are sent late, all of them, and the
+// delay can be read; nothing is moved and nothing left out.
+func TestLateRequestsKeepTheSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, scenarios.Server, "10/1s", "name: a, for: 100ms, shape: constant, count: 20")
+		c := bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+			time.Sleep(20 * time.Millisecond)
+			return answers(0)(ctx, r)
+		}))
+		h := run(t, t.Context(), c)
+		checkWall(t, p, h)
+		for i := 1; i < len(h.Results); i++ {
+			before, r := h.Results[i-1], h.Results[i]
+			if r.Sent < before.Done {
+				t.Errorf("request %d is sent at %s, before the one before it is done at %s", i, r.Sent, before.Done)
+			}
+			if late := (r.Sent - r.Planned) - (before.Sent - before.Planned); late < 15*time.Millisecond-time.Millisecond || late > 16*time.Millisecond {
+				t.Errorf("request %d is %s later than the one before, want 15ms more each: 20ms of work every 5ms", i, late)
+			}
+		}
+		if sent(h) != 20 || h.Elapsed < 400*time.Millisecond {
+			t.Errorf("%d sent in %s", sent(h), h.Elapsed)
+		}
+	})
+}
+
+// A decision on the wrong side of an edge is tried again, with fresh budgets.
+func TestMissedEdgesAreTriedAgain(t *testing.T) {
+	for _, row := range []struct {
+		limit     string
+		misses    int // attempts that miss
+		attempts  int
+		misplaced int
+		why       string
+	}{
+		{"10/1s", 0, 1, 0, "the first attempt hits"},
+		{"10/1s", 1, 2, 0, "the second"},
+		{"10/1s", 9, 10, 0, "with a short window there is time for ten"},
+		{"10/1s", 99, 10, 1, "and not for more"},
+		{"10/1m", 2, 3, 0, "three even if each takes a minute"},
+		{"10/1m", 99, 3, 1, "and then no more"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := plan(t, scenarios.Server, row.limit, straddle...)
+			attempts, calls := 0, 0
+			seen := map[string]int{}
+			c := bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+				d, err := answers(0)(ctx, r)
+				if calls++; calls%10 == 7 && attempts <= row.misses {
+					d.At = d.At.Add(-p.Limit.Window) // the second after the edge, as if before it
+				}
+				seen[r.Key] = attempts
+				return d, err
+			}))
+			c.ServerClock = func(context.Context) (time.Duration, error) { attempts++; return 0, nil }
+			c.Handled = new(atomic.Int64)
+			h := run(t, t.Context(), c)
+			checkWall(t, p, h)
+			if h.Attempts != row.attempts || h.Misplaced != row.misplaced || attempts != row.attempts {
+				t.Errorf("%s: %d attempts, %d misplaced, clock asked %d times; want %d, %d", row.why, h.Attempts, h.Misplaced, attempts, row.attempts, row.misplaced)
+			}
+			if len(seen) != row.attempts {
+				t.Errorf("%s: identities %v, want other ones for each attempt", row.why, seen)
+			}
+			if h.Interrupted || h.Lost != nil || c.Handled.Load() != 10 || sent(h) != 10 {
+				t.Errorf("%s: %d handled, %d sent, %+v", row.why, c.Handled.Load(), sent(h), h)
+			}
+		})
+	}
+}
+
+// Only what is planned inside of one window can miss it.
+func TestMisplaced(t *testing.T) {
+	for _, row := range []struct {
+		phase string
+		shift time.Duration
+		want  int
+		why   string
+	}{
+		{"at: edge, for: window, shape: constant, count: 4", 0, 0, "all four quarters of the window"},
+		{"at: edge, for: window, shape: constant, count: 4", 300 * time.Millisecond, 1, "the last falls out of it"},
+		{"at: edge, for: window, shape: constant, count: 4", -300 * time.Millisecond, 2, "the first two fall in the one before"},
+		{"at: edge, for: window + 1us, shape: constant, count: 4", 300 * time.Millisecond, 0, "a phase that is a tick longer has no window of its own"},
+		{"at: edge - 1us, for: window, shape: constant, count: 4", 300 * time.Millisecond, 0, "nor has one that begins a tick earlier"},
+		{"at: edge + window/2, shape: burst, count: 3", 400 * time.Millisecond, 0, "a burst that stays inside"},
+		{"at: edge + window/2, shape: burst, count: 3", 600 * time.Millisecond, 3, "a burst that does not"},
+		{"at: edge - window/2, shape: burst, count: 3", 600 * time.Millisecond, 3, "before the edge too"},
+		{"at: edge - 2*window, for: window, shape: constant, count: 4", -300 * time.Millisecond, 2, "a window far before the edge"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := plan(t, scenarios.Server, "10/1s", "name: a, "+row.phase)
+			c := bubbled(p, answers(row.shift)) // the runner thinks that the clocks agree
+			if h := run(t, t.Context(), c); h.Misplaced != row.want {
+				t.Errorf("%s: %d misplaced, want %d", row.why, h.Misplaced, row.want)
+			}
+		})
+	}
+}
+
+func TestTheServersClockIsNeeded(t *testing.T) {
+	silent := decide(func(context.Context, limiter.Request) (limiter.Decision, error) {
+		t.Error("something was sent")
+		return limiter.Decision{}, nil
+	})
+	c := config(plan(t, scenarios.Server, "10/1s", straddle...), silent)
+	c.ServerClock = nil
+	if h, err := runner.Run(t.Context(), c); err == nil || h != nil || !strings.Contains(err.Error(), "server clock") {
+		t.Errorf("without a clock: %v and %v", h, err)
+	}
+	refused := errors.New("connection refused")
+	c.ServerClock = func(context.Context) (time.Duration, error) { return 0, refused }
+	if h, err := runner.Run(t.Context(), c); !errors.Is(err, refused) || h != nil {
+		t.Errorf("with a broken clock: %v and %v", h, err)
+	}
+}
+
+func TestInterruptWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		p := plan(t, scenarios.Client, "10/1h", "name: a, shape: burst, count: 3")
+		begun := time.Now()
+		h := run(t, ctx, bubbled(p, decide(admit)))
+		if waited := time.Since(begun); sent(h) != 0 || !h.Interrupted || h.Lost != nil || waited > 4*time.Second {
+			t.Errorf("%d sent, interrupted %t, lost %v, after %s", sent(h), h.Interrupted, h.Lost, waited)
+		}
+	})
+}
+
+// An interrupt while everybody is busy: whoever gets free sends nothing more.
+func TestInterruptWhileBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := plan(t, scenarios.Client, "10/1s", "name: a, for: 100ms, shape: constant, count: 20")
+		var calls atomic.Int64
+		h := run(t, ctx, bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+			if calls.Add(1) == 3 {
+				time.Sleep(50 * time.Millisecond) // the next ones are due
+				cancel()
+				time.Sleep(50 * time.Millisecond)
+				if ctx.Err() != nil {
+					t.Error("what is in flight is cancelled")
+				}
+			}
+			return admit(ctx, r)
+		})))
+		checkWall(t, p, h)
+		if n := tally(h); n[scenarios.Admitted] != 3 || n[scenarios.Missed] != 17 || !h.Interrupted {
+			t.Errorf("%v, interrupted %t; want the three that were sent before", n, h.Interrupted)
+		}
+	})
+}
+
+func TestLostTargetEndsARealTimeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, scenarios.Client, "10/1s", "name: a, for: 100ms, shape: constant, count: 40")
+		h := run(t, t.Context(), bubbled(p, decide(func(context.Context, limiter.Request) (limiter.Decision, error) {
+			return limiter.Decision{}, limiter.ErrUnknown
+		})))
+		if n := tally(h); n[scenarios.Unknown] != 10 || n[scenarios.Missed] != 30 || !errors.Is(h.Lost, limiter.ErrUnknown) || h.Attempts != 1 {
+			t.Errorf("%v, lost %v, %d attempts", n, h.Lost, h.Attempts)
+		}
+	})
+}
+
+// The same in real time, with many callers and the real stopwatch. Nothing here
+// depends on how long anything takes.
+func TestRealTime(t *testing.T) {
+	for _, clock := range []scenarios.Clock{scenarios.Server, scenarios.Client} {
+		for _, inFlight := range []int{1, 4, 64} {
+			t.Run(fmt.Sprintf("%s/%d", clock, inFlight), func(t *testing.T) {
+				t.Parallel()
+				p := plan(t, clock, "1000/100ms", straddle...)
+				var inside, most, calls atomic.Int64
+				c := config(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+					calls.Add(1)
+					most.Store(max(most.Load(), inside.Add(1)))
+					defer inside.Add(-1)
+					return answers(0)(ctx, r)
+				}))
+				c.MaxInFlight, c.Handled = inFlight, new(atomic.Int64)
+				begun := time.Now()
+				h := run(t, t.Context(), c)
+				checkWall(t, p, h)
+				if first := h.Edge.Add(p.Arrivals[0].At); first.Before(begun) {
+					t.Errorf("the first request is planned for %s, before the run began at %s", first, begun)
+				}
+				if sent(h) != 10 || c.Handled.Load() != 10 || calls.Load() != int64(10*h.Attempts) || most.Load() > int64(inFlight) {
+					t.Errorf("%d sent, %d handled, %d calls in %d attempts, %d inside at once", sent(h), c.Handled.Load(), calls.Load(), h.Attempts, most.Load())
+				}
+				early := slices.IndexFunc(h.Results, func(r scenarios.Result) bool { return r.Decision.At.Before(begun) })
+				if early >= 0 || h.Interrupted || h.Lost != nil || h.Elapsed <= 0 {
+					t.Errorf("history %+v", h)
+				}
+			})
+		}
+	}
+}
+
+// Many callers in real time, interrupted and lost.
+func TestRealTimeEndsEarly(t *testing.T) {
+	const inFlight = 4
+	p := plan(t, scenarios.Client, "1000/100ms", "name: a, for: 100ms, shape: constant, count: 1000")
+	t.Run("interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls atomic.Int64
+		c := config(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+			if calls.Add(1) == 20 {
+				cancel()
+			}
+			return admit(ctx, r)
+		}))
+		c.MaxInFlight = inFlight
+		h := run(t, ctx, c)
+		if n := sent(h); n < 20 || n > 20+inFlight || int64(n) != calls.Load() || !h.Interrupted {
+			t.Errorf("%d sent, %d calls, interrupted %t", n, calls.Load(), h.Interrupted)
+		}
+	})
+	t.Run("lost", func(t *testing.T) {
+		c := config(p, decide(func(context.Context, limiter.Request) (limiter.Decision, error) {
+			return limiter.Decision{}, limiter.ErrUnknown
+		}))
+		c.MaxInFlight = inFlight
+		h := run(t, t.Context(), c)
+		if n := sent(h); n < 10 || n >= 10+inFlight || h.Lost == nil || h.Interrupted {
+			t.Errorf("%d sent, lost %v, interrupted %t", n, h.Lost, h.Interrupted)
+		}
+	})
+}
