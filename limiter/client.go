@@ -20,11 +20,12 @@ type Processor interface {
 const DefaultTimeout = time.Second
 
 // Dial opens a client that suits a limiter, for a redis://, rediss:// or unix://
-// URL. It connects on first use.
+// URL. It connects on first use. The client logs failed dials to stderr, for the
+// whole process; redis.SetLogger sends them elsewhere.
 func Dial(url string) (*redis.Client, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("parse Redis URL: %w", err)
+		return nil, fmt.Errorf("parse Redis URL: %w (want redis://, rediss:// or unix://)", err)
 	}
 	return redis.NewClient(Tune(o)), nil
 }

@@ -100,7 +100,7 @@ const (
 // Limiter decides requests. Implementations are safe for concurrent use.
 //
 // A denial is a Decision, not an error. An error means that the request's fate
-// is not known to be a denial or an admission; see Unknown.
+// is not known to be a denial or an admission; see ErrUnknown.
 type Limiter interface {
 	Allow(ctx context.Context, r Request) (Decision, error)
 }

@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"slices"
 	"sort"
 	"time"
 
@@ -14,40 +13,91 @@ var Log = Algorithm{
 	Name:      "log",
 	Doc:       "sliding window log: exact, one sorted-set entry per admitted unit",
 	Script:    scripts.Log,
-	Model:     Model{Init: func() any { return logState(nil) }, Step: logStep},
+	Model:     Model{Init: newLogState, Step: logStep},
 	Worst:     func(l Limit) int64 { return l.Max },
 	AfterEdge: func(l Limit, _ time.Duration) int64 { return l.Max },
 	TTL:       func(l Limit) time.Duration { return l.Window + time.Second },
 	nonce:     true,
 }
 
-// logState holds the admitted instants in microseconds, oldest first.
-type logState []int64
+// logState is the live part of a list of admissions, oldest first. States share
+// the list: only the newest one may extend it, any other copies its part first,
+// so no state ever changes. States of one key must not be stepped concurrently.
+type logState struct {
+	list      *[]admission
+	low, high int
+}
+
+// admission is an admitted request; upTo counts the units of the list up to and
+// with it.
+type admission struct{ at, upTo int64 }
+
+func newLogState() any { return logState{list: new([]admission)} }
+
+// before counts the units of the list before a place.
+func (s logState) before(place int) int64 {
+	if place == 0 {
+		return 0
+	}
+	return (*s.list)[place-1].upTo
+}
+
+// after finds the first place from low with an instant later than at.
+func (s logState) after(at int64) int {
+	live := (*s.list)[s.low:s.high]
+	return s.low + sort.Search(len(live), func(i int) bool { return live[i].at > at })
+}
+
+// plus is the state with one more admission.
+func (s logState) plus(at, units int64) logState {
+	place := s.after(at)
+	if place == s.high && s.high == len(*s.list) {
+		*s.list = append(*s.list, admission{at, s.before(s.high) + units})
+		s.high++
+		return s
+	}
+	list := make([]admission, 0, s.high-s.low+1)
+	for i := s.low; i <= s.high; i++ {
+		if i == place {
+			list = append(list, admission{at, s.before(i) - s.before(s.low) + units})
+		}
+		if i < s.high {
+			e := (*s.list)[i]
+			e.upTo -= s.before(s.low)
+			if i >= place {
+				e.upTo += units
+			}
+			list = append(list, e)
+		}
+	}
+	return logState{list: &list, high: len(list)}
+}
 
 func logStep(l Limit, state any, r Request) (any, Decision) {
-	all := state.(logState)
+	s := state.(logState)
 	now, width := r.At.UnixMicro(), l.Window.Microseconds()
-	expired := sort.Search(len(all), func(i int) bool { return all[i] > now-width })
-	live := all[expired:]
+	s.low = s.after(now - width)
+	used := s.before(s.high) - s.before(s.low)
 
 	d := Decision{Limit: l.Max, At: r.At}
-	next, cost := all, r.Units()
-	switch free := l.Max - int64(len(live)); {
+	next, cost := state, r.Units()
+	switch over := used + cost - l.Max; {
 	case cost > l.Max:
 		d.RetryAfter = Never
-	case cost > free:
-		// cost-free entries have to leave; the last of them decides.
-		d.RetryAfter = micros(live[cost-free-1] + width - now)
+	case over > 0:
+		// So many units have to leave; the last of them decides.
+		live := (*s.list)[s.low:s.high]
+		last := sort.Search(len(live), func(i int) bool { return live[i].upTo-s.before(s.low) >= over })
+		d.RetryAfter = micros(live[last].at + width - now)
 	default:
 		d.Allowed = true
-		at := sort.Search(len(live), func(i int) bool { return live[i] > now })
-		added := slices.Repeat([]int64{now}, int(cost))
-		live = slices.Concat(live[:at], added, live[at:])
-		next = live
+		used += cost
+		s = s.plus(now, cost)
+		next = s
 	}
-	d.Remaining = max(l.Max-int64(len(live)), 0)
-	if n := len(live); n > 0 {
-		d.ResetAfter = micros(live[n-1] + width - now)
+	d.Remaining = max(l.Max-used, 0)
+	if used > 0 {
+		d.ResetAfter = micros((*s.list)[s.high-1].at + width - now)
 	}
 	return next, d
 }

@@ -24,30 +24,33 @@ type Measures struct {
 // Metric is a number that checks can be about.
 type Metric struct {
 	Name, Doc string
+	// Account says that the metric is about the traffic itself: it is a fact even
+	// where other traffic was sent than planned.
+	Account bool
 	// value is false when nothing was measured: then a check is inconclusive.
 	value func(Measures) (Quantity, bool)
 }
 
 // Metrics is the closed list of what checks can be about.
 var Metrics = []Metric{
-	{"planned", "requests of the plan", counted(func(m Measures) int64 { return m.Planned })},
-	{"sent", "requests that were sent", counted(func(m Measures) int64 { return m.Planned - m.Missed })},
-	{"admitted", "requests that were admitted", counted(func(m Measures) int64 { return m.Admitted })},
-	{"denied", "requests that were denied", counted(func(m Measures) int64 { return m.Denied })},
-	{"errored", "requests that failed and were certainly not counted", counted(func(m Measures) int64 { return m.Errored })},
-	{"unknown", "requests that may or may not have been counted", counted(func(m Measures) int64 { return m.Unknown })},
-	{"missed", "requests that were never sent", counted(func(m Measures) int64 { return m.Missed })},
-	{"error_rate", "errored and unknown requests per sent request, 0 to 1", func(m Measures) (Quantity, bool) {
+	{"planned", "requests of the plan", true, counted(func(m Measures) int64 { return m.Planned })},
+	{"sent", "requests that were sent", true, counted(func(m Measures) int64 { return m.Planned - m.Missed })},
+	{"admitted", "requests that were admitted", false, counted(func(m Measures) int64 { return m.Admitted })},
+	{"denied", "requests that were denied", false, counted(func(m Measures) int64 { return m.Denied })},
+	{"errored", "requests that failed and were certainly not counted", true, counted(func(m Measures) int64 { return m.Errored })},
+	{"unknown", "requests that may or may not have been counted", true, counted(func(m Measures) int64 { return m.Unknown })},
+	{"missed", "requests that were never sent", true, counted(func(m Measures) int64 { return m.Missed })},
+	{"error_rate", "errored and unknown requests per sent request, 0 to 1", true, func(m Measures) (Quantity, bool) {
 		return ratio(m.Errored+m.Unknown, m.Planned-m.Missed)
 	}},
-	{"peak_in_window", "most units admitted in any trailing window, of the worst key", decided(func(m Measures) int64 { return m.PeakInWindow })},
-	{"peak_in_short", "the same in a thirtieth of the window", decided(func(m Measures) int64 { return m.PeakInShort })},
-	{"peak_over_limit", "peak_in_window divided by the limit", func(m Measures) (Quantity, bool) {
+	{"peak_in_window", "most units admitted in any trailing window, of the worst key", false, decided(func(m Measures) int64 { return m.PeakInWindow })},
+	{"peak_in_short", "the same in a thirtieth of the window", false, decided(func(m Measures) int64 { return m.PeakInShort })},
+	{"peak_over_limit", "peak_in_window divided by the limit", false, func(m Measures) (Quantity, bool) {
 		peak, sampled := ratio(m.PeakInWindow, m.Limit)
 		return peak, sampled && m.Admitted+m.Denied > 0
 	}},
-	{"wrong_admissions", "admitted although an exact trailing window was full", decided(func(m Measures) int64 { return m.WrongAdmissions })},
-	{"wrong_denials", "denied although an exact trailing window had room", decided(func(m Measures) int64 { return m.WrongDenials })},
+	{"wrong_admissions", "admitted although an exact trailing window was full", false, decided(func(m Measures) int64 { return m.WrongAdmissions })},
+	{"wrong_denials", "denied although an exact trailing window had room", false, decided(func(m Measures) int64 { return m.WrongDenials })},
 }
 
 // counted metrics have a value as soon as something was planned.
@@ -65,6 +68,12 @@ func ratio(a, b int64) (Quantity, bool) {
 		return Quantity{}, false
 	}
 	return count(big.NewRat(a, b)), true
+}
+
+// Accounts reports whether the check is about the traffic and not the limiter.
+func (c Check) Accounts() bool {
+	m, err := metricNamed(c.Metric)
+	return err == nil && m.Account
 }
 
 func metricNamed(name string) (Metric, error) {

@@ -131,7 +131,7 @@ func TestSeeds(t *testing.T) {
 
 // The hash is of everything that a limiter can notice.
 func TestHashSeesEveryChange(t *testing.T) {
-	base := []string{"name: a, at: 1s, shape: burst, count: 2", "name: b, shape: burst, count: 2, cost: 2"}
+	base := []string{"name: a, at: 1s, shape: burst, count: 2", "name: b, shape: burst, count: 2, cost: 2", "name: d, at: 1s, shape: burst, count: 2, cost: 2"}
 	plan := func(change func(*scenarios.Scenario)) string {
 		s := scenario(t, "10/1s", base...)
 		change(s)
@@ -147,7 +147,7 @@ func TestHashSeesEveryChange(t *testing.T) {
 		"a count":        func(s *scenarios.Scenario) { s.Phases[0].Count = expr(t, "3") },
 		"a cost":         func(s *scenarios.Scenario) { s.Phases[1].Cost = expr(t, "3") },
 		"a phase's name": func(s *scenarios.Scenario) { s.Phases[0].Name = "c" },
-		"whose request":  func(s *scenarios.Scenario) { s.Phases[0].Count, s.Phases[1].Count = expr(t, "1"), expr(t, "3") },
+		"whose request":  func(s *scenarios.Scenario) { s.Phases[1].Count, s.Phases[2].Count = expr(t, "1"), expr(t, "3") },
 	} {
 		h := plan(change)
 		if len(h) != 64 {

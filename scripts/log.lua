@@ -41,6 +41,10 @@ local allowed = live + cost <= max
 if allowed then
   newest = math.max(newest, now)
   if not peek then
+    -- Redis serves nobody else meanwhile: 10000 members take some 50 ms.
+    if cost > 10000 then
+      return redis.error_reply('ERR a log admits at most 10000 units at once')
+    end
     -- One member for each unit, in slices that fit Lua's stack. ZADD comes
     -- first because Redis refuses it when out of memory.
     local score = string.format('%.0f', now)

@@ -15,7 +15,7 @@ func partial(c *Case, j *scenarios.Judgement) bool {
 
 // displaced reports whether it saw the traffic at other times than planned.
 func displaced(c *Case, j *scenarios.Judgement) bool {
-	return c.Misplaced > 0 || j.Lag.P99 > latest(c)
+	return c.Misplaced > 0 || j.Lag.Max > latest(c)
 }
 
 // evidence says why a verdict could be worth nothing. One reason is enough: the
@@ -24,15 +24,15 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	m := j.Measures
 	sent := m.Planned - m.Missed
 	because := func(code, message, hint string) []scenarios.Finding {
-		return []scenarios.Finding{inconclusive(j, "evidence", code, message, hint)}
+		return []scenarios.Finding{inconclusive(j, "evidence", code, c.Name+": "+message, hint)}
 	}
 	switch {
 	case m.Planned == 0:
-		return because("nothing-planned", "the plan has no requests", "raise the limit or a count: rlbench plan "+c.Plan.Scenario)
+		return because("nothing-planned", "the plan has no requests", "raise the limit or a count; rlbench plan "+c.Plan.Scenario+" --limit "+c.Plan.Limit.String()+" shows them")
 	case c.Interrupted:
 		return because("interrupted", fmt.Sprintf("interrupted after %d of %d requests", sent, m.Planned), "run it again and let it finish")
 	case c.Lost != nil:
-		return because("target-lost", fmt.Sprintf("the target was lost after %d of %d requests: %v", sent, m.Planned, c.Lost), "check the target: rlbench run "+c.Plan.Scenario+" --redis managed")
+		return because("target-lost", fmt.Sprintf("the target was lost after %d of %d requests: %v", sent, m.Planned, c.Lost), "look at the target's own log and whether it still answers")
 	case m.Missed > 0:
 		return because("missed-schedule", fmt.Sprintf("%d of %d requests were never sent", m.Missed, m.Planned), "raise --max-in-flight or lower the rate")
 	case m.Admitted+m.Denied == 0:
@@ -40,11 +40,21 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	case m.Errored+m.Unknown > 0:
 		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", m.Errored+m.Unknown, sent, firstError(c)), "look at the target's own log, or raise --timeout")
 	case c.Misplaced > 0:
-		return because("boundary-missed", fmt.Sprintf("%d decisions fell on the wrong side of a window edge", c.Misplaced), "use a longer window, a quieter machine or --clock virtual")
+		return because("boundary-missed", fmt.Sprintf("%d decisions fell on the wrong side of a window edge", c.Misplaced), fmt.Sprintf("a request is planned %s from an edge; use a longer window, a quieter machine or --clock virtual", closest(c.Plan)))
 	case j.Lag.P99 > latest(c):
-		return because("late", fmt.Sprintf("one request in a hundred was sent more than %s late; %s is allowed", j.Lag.P99.Round(time.Microsecond), latest(c)), "lower the rate, raise --max-in-flight or use --clock virtual")
+		return because("late", fmt.Sprintf("one request in a hundred was sent more than %s late; %s is allowed", j.Lag.P99.Round(time.Microsecond), latest(c)), "use a longer window, fewer requests at once or --clock virtual")
 	}
 	return []scenarios.Finding{{Check: "evidence", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d requests were sent and decided", sent)}}
+}
+
+// closest is how near to the end of its window a request is planned.
+func closest(p *scenarios.Plan) time.Duration {
+	nearest := p.Limit.Window
+	for _, a := range p.Arrivals {
+		end := time.Duration(scenarios.WindowOf(a.At, p.Limit.Window)+1) * p.Limit.Window
+		nearest = min(nearest, end-a.At)
+	}
+	return nearest
 }
 
 // latest is how late one request in a hundred may be: a hundredth of the

@@ -56,8 +56,12 @@ func TestEvidence(t *testing.T) {
 		}
 		j := judge(t, row.c)
 		f := finding(t, j, "evidence")
-		if f.Message != row.message {
-			t.Errorf("%s: got %q, want %q", row.why, f.Message, row.message)
+		want := row.message
+		if row.code != "" {
+			want = "tested: " + want
+		}
+		if f.Message != want {
+			t.Errorf("%s: got %q, want %q", row.why, f.Message, want)
 		}
 		if row.code == "" {
 			if f.Verdict != scenarios.Pass || j.Verdict != scenarios.Pass || len(j.Reasons) > 0 {

@@ -204,6 +204,13 @@ func TestLag(t *testing.T) {
 		}
 	}
 	for i := range c.Results {
+		c.Results[i].Sent = 0
+	}
+	c.Plan.Clock = scenarios.Server
+	if got := judge(t, c).Lag; got != (scenarios.Lag{}) {
+		t.Errorf("everybody early: got %+v, want no lag rather than a negative one", got)
+	}
+	for i := range c.Results {
 		c.Results[i].Outcome = scenarios.Missed
 	}
 	c.Plan.Clock = scenarios.Server

@@ -65,6 +65,14 @@ type frame struct {
 	tried int
 	took  int
 	low   int
+	known []answer
+}
+
+// answer is what the model says to a request in the state of a frame.
+type answer struct {
+	at, cost int64
+	state    any
+	decision limiter.Decision
 }
 
 // run is a depth-first search with a stack of its own, since histories are long.
@@ -136,13 +144,13 @@ func (s *search) candidates() []int {
 func (s *search) step(f *frame, depth int) (any, int, bool) {
 	if f.tried == 0 {
 		if op, ok := s.denial(f); ok {
-			f.tried = len(f.next)
+			f.tried, f.known = len(f.next), nil
 			return f.state, op, true
 		}
 	}
 	for f.tried < len(f.next) {
 		first := s.ops[f.next[f.tried]]
-		state, want := s.decide(f.state, first)
+		state, want := s.decide(f, first)
 		found := -1
 		for ; f.tried < len(f.next); f.tried++ {
 			op := s.ops[f.next[f.tried]]
@@ -166,21 +174,27 @@ func (s *search) step(f *frame, depth int) (any, int, bool) {
 // denial finds a request of a frame that was denied and that the model denies
 // in the same words.
 func (s *search) denial(f *frame) (int, bool) {
-	for i := 0; i < len(f.next); {
-		first := s.ops[f.next[i]]
-		_, want := s.decide(f.state, first)
-		for ; i < len(f.next) && alike(s.ops[f.next[i]], first); i++ {
-			if !want.Allowed && same(s.ops[f.next[i]].decision, want) {
-				return f.next[i], true
+	for _, i := range f.next {
+		if op := s.ops[i]; !op.decision.Allowed {
+			if _, want := s.decide(f, op); same(op.decision, want) {
+				return i, true
 			}
 		}
 	}
 	return 0, false
 }
 
-func (s *search) decide(state any, op operation) (any, limiter.Decision) {
+// decide asks the model once for each request and state.
+func (s *search) decide(f *frame, op operation) (any, limiter.Decision) {
+	for _, a := range f.known {
+		if a.at == op.at && a.cost == op.cost {
+			return a.state, a.decision
+		}
+	}
 	s.steps++
-	return s.model.Step(s.limit, state, op.request())
+	state, d := s.model.Step(s.limit, f.state, op.request())
+	f.known = append(f.known, answer{op.at, op.cost, state, d})
+	return state, d
 }
 
 // alike requests get the same decision from the model.

@@ -84,7 +84,7 @@ func plan(t interface {
 // config is a run with nothing special about it.
 func config(p *scenarios.Plan, l limiter.Limiter) runner.Config {
 	return runner.Config{
-		Limiter: l, Plan: p, MaxInFlight: 1,
+		Limiter: l, Plan: p, MaxInFlight: 1, Patience: 1, // failures count at once
 		Identity:    func(key int32, attempt int) string { return fmt.Sprintf("k%d.%d", key, attempt) },
 		ServerClock: func(context.Context) (time.Duration, error) { return 0, nil },
 	}

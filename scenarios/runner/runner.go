@@ -25,6 +25,9 @@ type Config struct {
 	// ServerClock is the clock of the Redis server minus this machine's. The
 	// server clock needs it to find the edge.
 	ServerClock func(context.Context) (time.Duration, error)
+	// Patience is how long a target may answer nothing before it counts as lost.
+	// Default 3 s.
+	Patience time.Duration
 	// Stopwatch is monotonic time; nil is real time. Only tests set it.
 	Stopwatch func() time.Duration
 	// Handled counts requests that are over, for progress. It may be nil.
@@ -37,8 +40,6 @@ type History struct {
 	// Edge is the instant that offsets of the plan refer to, by the clock that
 	// decided.
 	Edge time.Time
-	// Elapsed is the real time from the first request to the last reply.
-	Elapsed time.Duration
 	// Attempts counts tries at hitting the edge; 1 unless an edge was missed.
 	Attempts int
 	// Misplaced counts decisions of the last attempt that fell into another
@@ -53,14 +54,16 @@ type History struct {
 // Limits of persistence.
 const (
 	// A missed edge is tried again at least minAttempts times in all, and up to
-	// maxAttempts as long as that takes less than patience: with short windows
+	// maxAttempts as long as that takes less than retryBudget: with short windows
 	// a try costs little, and a busy machine misses often.
 	minAttempts = 3
 	maxAttempts = 10
-	patience    = time.Minute
-	// maxFailures is how many requests in a row may fail in transport before the
-	// target counts as lost. What is left of the plan is missed.
-	maxFailures = 10
+	retryBudget = time.Minute
+	// A target counts as lost when so many requests in a row have failed in
+	// transport, over so long: a stall that ends by itself makes many requests
+	// fail at once. What is left of the plan is missed.
+	maxFailures     = 10
+	defaultPatience = 3 * time.Second
 )
 
 // Run sends the plan. Cancelling the context stops sending and waits for what is
@@ -69,6 +72,9 @@ const (
 func Run(ctx context.Context, c Config) (*History, error) {
 	if c.MaxInFlight < 1 {
 		return nil, fmt.Errorf("run %s: max in flight is %d; want at least 1", c.Plan.Scenario, c.MaxInFlight)
+	}
+	if c.Patience == 0 {
+		c.Patience = defaultPatience
 	}
 	if c.Plan.Clock == scenarios.Virtual {
 		r := newRun(c, c.Plan.Edge(), 1)
@@ -87,6 +93,7 @@ type run struct {
 	results    []scenarios.Result
 	watch      func() time.Duration
 	failures   atomic.Int64 // in a row
+	silent     atomic.Int64 // when the first of them was sent, by the stopwatch
 	lost       atomic.Pointer[error]
 }
 
@@ -135,8 +142,14 @@ func (r *run) fail(result *scenarios.Result, err error) {
 	}
 	if limiter.Answered(err) {
 		r.failures.Store(0)
-	} else if r.failures.Add(1) == maxFailures {
-		r.lost.Store(&err)
+		return
+	}
+	n := r.failures.Add(1)
+	if n == 1 {
+		r.silent.Store(int64(result.Sent))
+	}
+	if n >= maxFailures && result.Done-time.Duration(r.silent.Load()) >= r.Patience {
+		r.lost.CompareAndSwap(nil, &err)
 	}
 }
 
@@ -149,23 +162,26 @@ func (r *run) stopped(ctx context.Context) bool {
 func (r *run) history(ctx context.Context) *History {
 	h := &History{Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced()}
 	sent := 0
-	first, last := time.Duration(-1), time.Duration(0)
 	for _, result := range r.results {
-		if result.Outcome == scenarios.Missed {
-			continue
+		if result.Outcome != scenarios.Missed {
+			sent++
 		}
-		sent++
-		if first < 0 || result.Sent < first {
-			first = result.Sent
-		}
-		last = max(last, result.Done)
-	}
-	if sent > 0 {
-		h.Elapsed = last - first
 	}
 	h.Interrupted = ctx.Err() != nil && sent < len(r.results)
 	if err := r.lost.Load(); err != nil {
 		h.Lost = *err
+	} else if n := int(r.failures.Load()); n >= maxFailures || n > 0 && n == sent {
+		// It ended without a word, too soon to say for how long.
+		h.Lost = r.lastError()
 	}
 	return h
+}
+
+func (r *run) lastError() error {
+	for i := len(r.results) - 1; i >= 0; i-- {
+		if r.results[i].Err != nil {
+			return r.results[i].Err
+		}
+	}
+	return nil
 }

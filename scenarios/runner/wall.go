@@ -36,7 +36,7 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 		r := newRun(c, edge, attempt)
 		r.paced(ctx, edge.Add(-offset))
 		h := r.history(ctx)
-		again := attempt < minAttempts || attempt < maxAttempts && time.Since(begin) < patience
+		again := attempt < minAttempts || attempt < maxAttempts && time.Since(begin) < retryBudget
 		if h.Misplaced == 0 || !again || h.Interrupted || h.Lost != nil {
 			return h, nil
 		}
@@ -153,7 +153,14 @@ func (r *run) misplaced() int {
 			continue
 		}
 		arrival := r.Plan.Arrivals[i]
-		if inside[arrival.Phase] && scenarios.WindowOf(result.Decision.At.Sub(r.edge), width) != scenarios.WindowOf(arrival.At, width) {
+		planned := scenarios.WindowOf(arrival.At, width)
+		landed := scenarios.WindowOf(result.Decision.At.Sub(r.edge), width)
+		if r.Plan.Clock == scenarios.Client && landed == planned {
+			// The stamp is in time, but the request may have been overtaken by
+			// one of the next window: it has to be over before that begins.
+			landed = scenarios.WindowOf(arrival.At+result.Done-result.Planned, width)
+		}
+		if inside[arrival.Phase] && landed != planned {
 			n++
 		}
 	}

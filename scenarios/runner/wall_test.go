@@ -109,6 +109,23 @@ func TestEdgeOfTheServersClock(t *testing.T) {
 	}
 }
 
+// An edge that is exactly far enough ahead is taken.
+func TestTheNextEdgeMayBeTheVeryInstant(t *testing.T) {
+	for window, want := range map[string]time.Duration{"25ms": 50 * time.Millisecond, "50ms": 50 * time.Millisecond, "51ms": 51 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			for begun.UnixMilli()%(50*51) != 0 { // a boundary of each window
+				time.Sleep(time.Millisecond)
+				begun = time.Now()
+			}
+			p := plan(t, scenarios.Client, "10/"+window, "name: a, shape: burst, count: 1")
+			if h := run(t, t.Context(), bubbled(p, decide(admit))); h.Edge.Sub(begun) != want {
+				t.Errorf("window %s: the edge is %s ahead, want %s", window, h.Edge.Sub(begun), want)
+			}
+		})
+	}
+}
+
 // With the client's clock requests carry the instant at which they are sent.
 func TestClientsStampRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -151,8 +168,8 @@ func TestLateRequestsKeepTheSchedule(t *testing.T) {
 				t.Errorf("request %d is %s later than the one before, want 15ms more each: 20ms of work every 5ms", i, late)
 			}
 		}
-		if sent(h) != 20 || h.Elapsed < 400*time.Millisecond {
-			t.Errorf("%d sent in %s", sent(h), h.Elapsed)
+		if sent(h) != 20 || h.Results[19].Done-h.Results[0].Sent < 400*time.Millisecond {
+			t.Errorf("%d sent in %s", sent(h), h.Results[19].Done-h.Results[0].Sent)
 		}
 	})
 }
@@ -197,6 +214,38 @@ func TestMissedEdgesAreTriedAgain(t *testing.T) {
 			}
 			if h.Interrupted || h.Lost != nil || c.Handled.Load() != 10 || sent(h) != 10 {
 				t.Errorf("%s: %d handled, %d sent, %+v", row.why, c.Handled.Load(), sent(h), h)
+			}
+		})
+	}
+}
+
+// A run that ends early is not tried again, wherever its decisions fell.
+func TestWhatEndsEarlyIsNotTriedAgain(t *testing.T) {
+	for _, row := range []struct {
+		lost bool
+		sent int
+		why  string
+	}{
+		{false, 3, "interrupted"},
+		{true, 13, "lost"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			p := plan(t, scenarios.Server, "10/1s", "name: a, for: 100ms, shape: constant, count: 40")
+			calls := 0
+			h := run(t, ctx, bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+				calls++
+				if row.lost && calls > 3 {
+					return limiter.Decision{}, limiter.ErrUnknown
+				}
+				if !row.lost && calls == 3 {
+					cancel()
+				}
+				return answers(p.Limit.Window)(ctx, r)
+			})))
+			if h.Attempts != 1 || h.Misplaced != 3 || sent(h) != row.sent || h.Interrupted == row.lost || (h.Lost != nil) != row.lost {
+				t.Errorf("%s: %d attempts, %d misplaced, %d sent, interrupted %t, lost %v", row.why, h.Attempts, h.Misplaced, sent(h), h.Interrupted, h.Lost)
 			}
 		})
 	}
@@ -322,7 +371,7 @@ func TestRealTime(t *testing.T) {
 					t.Errorf("%d sent, %d handled, %d calls in %d attempts, %d inside at once", sent(h), c.Handled.Load(), calls.Load(), h.Attempts, most.Load())
 				}
 				early := slices.IndexFunc(h.Results, func(r scenarios.Result) bool { return r.Decision.At.Before(begun) })
-				if early >= 0 || h.Interrupted || h.Lost != nil || h.Elapsed <= 0 {
+				if early >= 0 || h.Interrupted || h.Lost != nil {
 					t.Errorf("history %+v", h)
 				}
 			})
