@@ -29,8 +29,13 @@ func (a *app) environment(next func(*cobra.Command, []string) error) func(*cobra
 			if !ok || value == "" || f.Changed || f.Name == "help" {
 				return
 			}
+			if f.Name == "set" {
+				// It would let a variable change what the file says.
+				errs = append(errs, fmt.Errorf("environment %s: a variable gives way to a scenario and cannot change it; use --set", envName(f.Name)))
+				return
+			}
 			if err := c.Flags().Set(f.Name, value); err != nil {
-				errs = append(errs, fmt.Errorf("environment %s=%q: %w", envName(f.Name), value, errors.Unwrap(err)))
+				errs = append(errs, fmt.Errorf("environment %s=%q does not suit --%s: %w", envName(f.Name), value, f.Name, errors.Unwrap(err)))
 				return
 			}
 			a.fromEnv[f.Name] = true

@@ -7,12 +7,13 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
-// The exit codes. When several apply, the order is 5, 130 or 143, 4, 1, 3, 0.
+// The exit codes. When several apply, the order is 5, a signal's, 4, 1, 3, 0.
 const (
 	exitOK           = 0
 	exitFailed       = 1
@@ -20,6 +21,7 @@ const (
 	exitInconclusive = 3
 	exitTarget       = 4
 	exitInternal     = 5
+	exitHangUp       = 129
 	exitInterrupt    = 130
 	exitTerminate    = 143
 )
@@ -28,15 +30,16 @@ const (
 const exitCodes = `rlbench ends with one of these codes:
 
     0  every check held
-    1  a check, a promise or a comparison failed
+    1  a check or a promise failed
     2  usage, configuration or scenario error; nothing was sent
     3  inconclusive: too little evidence for a verdict, with a reason
     4  target trouble: cannot connect, authentication, TLS, or lost for good
     5  internal error: a bug of rlbench
+  129  the terminal hung up (SIGHUP), after a partial report
   130  interrupted by SIGINT, after a partial report
   143  terminated by SIGTERM, after a partial report
 
-When several apply: 5, then 130 or 143, then 4, 1, 3, 0.
+When several apply: 5, then 129, 130 or 143, then 4, 1, 3, 0.
 The last line on stderr repeats it, for wrappers that hide exit codes:
 rlbench: verdict=pass exit=0`
 
@@ -86,23 +89,42 @@ func codeOf(err error) int {
 // printError writes an error for people: what was attempted, and what would
 // help.
 func printError(w io.Writer, err error) {
-	fmt.Fprintf(w, "rlbench: error: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	fmt.Fprintf(w, "rlbench: error: %s\n", strings.Join(lines, "\n  "))
 	hint := "rlbench --help"
 	var p *problem
 	if errors.As(err, &p) {
 		hint = p.hint
 	}
 	if hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", hint)
+		fmt.Fprintf(w, "hint: %s\n", printable(hint))
 	}
+}
+
+// printable replaces control characters: what files and servers say must not
+// drive the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // signalCode is the shells' code for a program that a signal ended.
 func signalCode(s os.Signal) int {
-	if s == syscall.SIGTERM {
+	switch s {
+	case syscall.SIGTERM:
 		return exitTerminate
+	case syscall.SIGHUP:
+		return exitHangUp
+	default:
+		return exitInterrupt
 	}
-	return exitInterrupt
 }
 
 // verdictCode is the exit code for a verdict.

@@ -43,7 +43,7 @@ func System() Host {
 
 func systemSignals() (<-chan os.Signal, func()) {
 	c := make(chan os.Signal, 2)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return c, func() { signal.Stop(c) }
 }
 

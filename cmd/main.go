@@ -5,6 +5,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"runtime/debug"
 
@@ -16,11 +17,13 @@ import (
 // Main runs rlbench with arguments and returns its exit code. It never exits by
 // itself.
 func Main(args []string, h Host) (code int) {
-	a := &app{Host: h, command: commandLine(args)}
+	out := &remembering{w: h.Out}
+	a := &app{Host: h, command: commandLine(args), out: out}
+	a.Out = out
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(h.In)
-	root.SetOut(h.Out)
+	root.SetOut(out)
 	root.SetErr(h.Err)
 	defer func() {
 		if r := recover(); r != nil {
@@ -31,9 +34,13 @@ func Main(args []string, h Host) (code int) {
 	c, err := root.ExecuteC()
 	code = codeOf(err)
 	var quiet *verdictError
-	if errors.As(err, &quiet) {
+	switch {
+	case out.err != nil && (err == nil || errors.Is(err, out.err)):
+		code = exitInternal
+		printError(h.Err, &problem{code, fmt.Errorf("write to stdout: %w", out.err), "make room, or send the output elsewhere"})
+	case errors.As(err, &quiet):
 		code = quiet.code
-	} else if err != nil {
+	case err != nil:
 		printError(h.Err, err)
 	}
 	if c.Annotations[judges] != "" && !c.Flags().Changed("help") {
@@ -53,6 +60,21 @@ type app struct {
 	// fromEnv names the flags that an environment variable set.
 	fromEnv map[string]bool
 	verdict scenarios.Verdict
+	out     *remembering
+}
+
+// remembering is a stdout whose first failure is not lost, whoever ignored it.
+type remembering struct {
+	w   io.Writer
+	err error
+}
+
+func (r *remembering) Write(b []byte) (int, error) {
+	n, err := r.w.Write(b)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 var credentials = regexp.MustCompile(`(\w+://)\S*@`)

@@ -46,9 +46,9 @@ func TestScripts(t *testing.T) {
 				Dir: filepath.Join("..", "testdata", "script"),
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("RLBENCH_REDIS", spec)
-					e.Setenv("FLAVOUR", flavour)
-					e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
-					return nil
+					scripts, err := filepath.Abs(filepath.Join("..", "scripts"))
+					e.Setenv("SCRIPTS", scripts)
+					return err
 				},
 				Condition: func(cond string) (bool, error) {
 					switch cond {

@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +21,8 @@ type sink struct {
 	path    string // "" is stdout
 	options report.Options
 	file    *os.File
-	temp    string // "" if written in place
+	temp    string      // "" if written in place
+	mode    fs.FileMode // of the file, if it is written beside and moved
 }
 
 // sinks are all places. They are opened before the first request is sent, so
@@ -45,6 +48,7 @@ func (a *app) sinks(o *runOptions) (sinks, error) {
 		} else if strings.Contains(text, "=") && path == "" {
 			return s, usagef("--output json=result.json", "--output %s: no path behind the =", text)
 		}
+		path = real(path)
 		if paths[path] {
 			return s, usagef("--output table --output json=result.json", "--output %s: two reports cannot go to the same place", text)
 		}
@@ -64,7 +68,7 @@ func (a *app) sinks(o *runOptions) (sinks, error) {
 
 // width is that of the terminal, or COLUMNS, or 80.
 func (a *app) width() int {
-	if w := a.terminal(a.Out); w > 0 {
+	if w := a.terminal(a.out.w); w > 0 {
 		return w
 	}
 	var columns int
@@ -81,7 +85,22 @@ func (a *app) colored(mode string) bool {
 		return mode == "always"
 	}
 	no, _ := a.Env("NO_COLOR")
-	return no == "" && !a.dumb() && a.terminal(a.Out) > 0
+	return no == "" && !a.dumb() && a.terminal(a.out.w) > 0
+}
+
+// real is the file that a path leads to, by links too, so that the same file is
+// known under two names and a link stays one.
+func real(path string) string {
+	if path == "" {
+		return ""
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
 }
 
 // open creates the files: temporary ones beside the target, so that a reader
@@ -93,23 +112,31 @@ func (s *sinks) open() error {
 		}
 		if err := one.open(); err != nil {
 			s.discard()
-			return usage(fmt.Errorf("open output: %w", err), "choose a path that can be written: -o "+one.format.Name+"=result."+one.format.Name)
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				err = path.Err // without the name of the temporary file
+			}
+			return usage(fmt.Errorf("open output %s: %w", one.path, err), "choose a path that can be written: -o "+one.format.Name+"=result."+one.format.Name)
 		}
 	}
 	return nil
 }
 
-func (s *sink) open() (err error) {
+func (s *sink) open() error {
+	s.mode = 0o644
 	info, err := os.Stat(s.path)
 	switch {
 	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a directory", s.path)
+		return errors.New("it is a directory")
 	case err == nil && !info.Mode().IsRegular():
 		s.file, err = os.OpenFile(s.path, os.O_WRONLY, 0)
 		return err
+	case err == nil:
+		s.mode = info.Mode().Perm()
 	}
-	s.temp = filepath.Join(filepath.Dir(s.path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(s.path), os.Getpid()))
-	s.file, err = os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if s.file, err = os.CreateTemp(filepath.Dir(s.path), ".rlbench-*.tmp"); err == nil {
+		s.temp = s.file.Name()
+	}
 	return err
 }
 
@@ -139,14 +166,19 @@ func (s *sink) deliver(data []byte, out io.Writer) error {
 		return err
 	}
 	_, err := s.file.Write(data)
-	if closing := s.file.Close(); err == nil {
-		err = closing
+	if s.temp != "" && err == nil {
+		err = s.file.Chmod(s.mode)
 	}
+	err = errors.Join(err, s.file.Close())
 	s.file = nil
-	if err == nil && s.temp != "" {
-		err = os.Rename(s.temp, s.path)
+	if err != nil || s.temp == "" {
+		return err
 	}
-	return err
+	if err := os.Rename(s.temp, s.path); err != nil {
+		return err
+	}
+	s.temp = ""
+	return nil
 }
 
 // discard closes and removes what was not delivered.
@@ -154,10 +186,10 @@ func (s *sinks) discard() {
 	for _, one := range s.all {
 		if one.file != nil {
 			one.file.Close()
-			if one.temp != "" {
-				os.Remove(one.temp)
-			}
-			one.file = nil
 		}
+		if one.temp != "" {
+			os.Remove(one.temp)
+		}
+		one.file, one.temp = nil, ""
 	}
 }

@@ -61,7 +61,7 @@ func writePlan(w io.Writer, s loaded, names []string, arrivals bool) error {
 	p := s.plan
 	fmt.Fprintf(w, "%s  limit %s, %s clock, seed %d, %s\n", p.Scenario, p.Limit, p.Clock, p.Seed, plural(p.Keys, "key"))
 	if s.Description != "" {
-		fmt.Fprintln(w, s.Description)
+		fmt.Fprintln(w, printable(s.Description))
 	}
 	fmt.Fprintf(w, "%s in total across all senders, plan %s\n\n", plural(len(p.Arrivals), "request"), p.Hash())
 

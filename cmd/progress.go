@@ -72,7 +72,7 @@ func (p *progress) bar(w io.Writer) {
 	bars := mpb.New(mpb.WithOutput(w), mpb.WithWidth(40), mpb.WithRefreshRate(barPeriod))
 	bar := bars.AddBar(p.total, mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *p.what.Load() }, decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.CountersNoUnit("%d/%d"), decor.Name(" "), decor.AverageETA(decor.ET_STYLE_GO)))
+		mpb.AppendDecorators(decor.CountersNoUnit("%d/%d in all"), decor.Name(" "), decor.Elapsed(decor.ET_STYLE_GO)))
 	tick := time.NewTicker(barPeriod)
 	defer tick.Stop()
 	for {

@@ -3,16 +3,14 @@ package cmd
 import (
 	"errors"
 
-	"github.com/spf13/cobra"
-
 	"github.com/rlbench/rlbench/limiter/backend"
 )
 
 // redisSpec decides which Redis to open: the flag, RLBENCH_REDIS, REDIS_URL,
 // else what auto finds.
-func (a *app) redisSpec(c *cobra.Command, o *runOptions) (string, error) {
+func (a *app) redisSpec(o *runOptions) (string, error) {
 	spec := o.redis
-	if spec == "auto" && !c.Flags().Changed("redis") {
+	if spec == backend.Auto {
 		if url, ok := a.Env("REDIS_URL"); ok && url != "" {
 			spec = url
 		}

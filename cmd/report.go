@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,9 @@ func reportCommand(a *app) *cobra.Command {
   rlbench report --schema > rlbench.schema.json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if schema {
+				if len(o.outputs) > 0 {
+					return usagef("rlbench report --schema > schema.json", "report: --output cannot apply to --schema")
+				}
 				return printSchema(a, args)
 			}
 			if len(args) == 0 {
@@ -33,7 +37,7 @@ func reportCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&schema, "schema", false, "print the JSON Schema of results")
 	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: "+formatList())
-	f.StringVar(&o.color, "color", "auto", "auto, always or never; NO_COLOR counts as never")
+	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")
 	complete(c, "output", formatNames)
 	complete(c, "color", func() []string { return colorModes })
 	return c
@@ -70,14 +74,22 @@ func renderSaved(a *app, o *runOptions, names []string) error {
 		if len(saved) > 1 && out.files() > 0 {
 			return usagef("rlbench report ONE.json -o table=one.txt", "report: %d results cannot be written to one file", len(saved))
 		}
-		if err := out.open(); err != nil {
-			return err
+		if len(saved) > 1 && slices.ContainsFunc(out.all, func(s *sink) bool { return s.format.Name == "json" }) {
+			return usagef("rlbench report ONE.json -o json", "report: %d results are not one JSON document", len(saved))
 		}
-		if err := out.write(r); err != nil {
+		if err := renderOne(out, r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func renderOne(out sinks, r *report.Report) error {
+	if err := out.open(); err != nil {
+		return err
+	}
+	defer out.discard()
+	return out.write(r)
 }
 
 func (a *app) readResult(name string) (*report.Report, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios"
 )
@@ -34,9 +35,9 @@ type runOptions struct {
 func (o *runOptions) flags(c *cobra.Command) {
 	o.scenarioOptions.flags(c)
 	f := c.Flags()
-	f.StringVar(&o.redis, "redis", "auto", "auto, managed, embedded or a URL; auto takes RLBENCH_REDIS, then REDIS_URL, then a private redis-server, then the embedded one")
+	f.StringVar(&o.redis, "redis", backend.Auto, "auto, managed, embedded or a URL; auto takes RLBENCH_REDIS, then REDIS_URL, then a private redis-server, then the embedded one")
 	f.IntVar(&o.runs, "runs", 1, "how often to run everything, interleaved")
-	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for one decision")
+	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for each step of a decision: a connection, sending, the reply")
 	f.IntVar(&o.maxInFlight, "max-in-flight", 64, "concurrent requests at most")
 	f.StringArrayVar(&o.checks, "check", nil, `another check, such as "log: peak_in_window <= limit"`)
 	f.StringVar(&o.maxOvershoot, "max-overshoot", "", "fail limiters whose peak exceeds the limit by more, such as 0%")
@@ -45,10 +46,13 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: "+formatList())
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, and no table unless asked for")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
-	f.StringVar(&o.color, "color", "auto", "auto, always or never; NO_COLOR counts as never")
+	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")
 	complete(c, "progress", func() []string { return progressModes })
 	complete(c, "color", func() []string { return colorModes })
 	complete(c, "output", formatNames)
+	complete(c, "redis", func() []string {
+		return []string{backend.Auto, string(backend.Managed), string(backend.Embedded), "redis://"}
+	})
 }
 
 func formatNames() []string {
@@ -119,7 +123,7 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	if e.sinks, err = a.sinks(o); err != nil {
 		return nil, err
 	}
-	e.spec, err = a.redisSpec(c, o)
+	e.spec, err = a.redisSpec(o)
 	return e, err
 }
 

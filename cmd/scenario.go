@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -91,6 +92,9 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 		}
 		override(s)
 		plan, err := scenarios.NewPlan(s)
+		for _, check := range s.Checks {
+			err = errors.Join(err, check.Validate(s.Limit))
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -99,9 +103,23 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 	}
 	errs = append(errs, distinct(all))
 	if err := errors.Join(errs...); err != nil {
-		return nil, usage(err, "rlbench list scenarios; rlbench validate FILE")
+		return nil, usage(err, loadHint(names, err))
 	}
 	return all, nil
+}
+
+// loadHint is a command that helps with what went wrong.
+func loadHint(names []string, err error) string {
+	var problems scenarios.Problems
+	switch {
+	case errors.As(err, &problems) && isPath(names[0]):
+		return "rlbench validate " + strings.Join(names, " ")
+	case strings.HasPrefix(err.Error(), "unknown scenario"):
+		return "rlbench list scenarios"
+	case !isPath(names[0]) && names[0] != "-" && names[0] != "all":
+		return "rlbench show " + names[0] + " prints it"
+	}
+	return "rlbench show boundary-burst prints a scenario that is right"
 }
 
 // overrides are what flags and environment say about fields of a scenario: a
@@ -191,7 +209,11 @@ func (a *app) read(name string, d scenarios.Defaults, set []scenarios.Assignment
 func openFile(name string) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("open scenario: %w", err)
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return nil, fmt.Errorf("open scenario %s: %w", name, err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()

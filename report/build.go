@@ -78,7 +78,7 @@ func grouped(cases []Case) [][]*Case {
 // first, if there are several, then each run; in each the whole scenario first,
 // then its phases.
 func (r *Report) addGroup(group []*Case) error {
-	if len(group) > 1 {
+	if group[0].Runs > 1 {
 		if err := r.addRows(group, 0); err != nil {
 			return err
 		}
@@ -130,9 +130,14 @@ func (row *Row) add(c *Case, phase int) {
 	m, verdict := c.Judgement.Measures, c.Judgement.Verdict
 	if phase != wholeScenario {
 		p := c.Judgement.Phases[phase]
-		m, verdict = p.Measures, phaseVerdict(c, row.Phase)
+		m, verdict = p.Measures, phaseVerdict(c, row.Phase, p.Measures)
 		if c.Plan.Clock != scenarios.Virtual && m.Admitted+m.Denied > 0 {
-			row.LandedUS = &Landed{First: p.First.Microseconds(), Last: p.Last.Microseconds()}
+			landed := Landed{First: p.First.Microseconds(), Last: p.Last.Microseconds()}
+			if row.LandedUS != nil {
+				landed.First = min(landed.First, row.LandedUS.First)
+				landed.Last = max(landed.Last, row.LandedUS.Last)
+			}
+			row.LandedUS = &landed
 		}
 	}
 	row.Planned += m.Planned
@@ -161,9 +166,13 @@ func (row *Row) add(c *Case, phase int) {
 	}
 }
 
-// phaseVerdict is the worst finding about a phase itself.
-func phaseVerdict(c *Case, phase string) scenarios.Verdict {
+// phaseVerdict is the worst finding about a phase itself. One of which a part
+// was not decided is inconclusive.
+func phaseVerdict(c *Case, phase string, m scenarios.Measures) scenarios.Verdict {
 	verdict := scenarios.Pass
+	if m.Missed+m.Errored+m.Unknown > 0 {
+		verdict = scenarios.Inconclusive
+	}
 	for _, f := range c.Judgement.Findings {
 		if f.Phase == phase && !f.Warn {
 			verdict = verdict.Worse(f.Verdict)

@@ -40,7 +40,7 @@ type Env struct {
 
 // Redis is the server that held the state.
 type Redis struct {
-	Flavour         string `json:"flavour" jsonschema:"enum=managed,enum=live,enum=embedded"`
+	Flavour         string `json:"flavour,omitempty" jsonschema:"enum=managed,enum=live,enum=embedded"` // absent if none was opened
 	Server          string `json:"server,omitempty"`
 	Version         string `json:"version,omitempty"`
 	Mode            string `json:"mode,omitempty"`

@@ -37,5 +37,10 @@ func Decode(data []byte) (*Report, error) {
 	if r.Schema != Schema {
 		return nil, fmt.Errorf("decode report: schema is %q, want %q", r.Schema, Schema)
 	}
+	for _, s := range r.Scenarios {
+		if err := s.limit().Validate(); err != nil {
+			return nil, fmt.Errorf("decode report: scenario %s: %w", s.Name, err)
+		}
+	}
 	return &r, nil
 }

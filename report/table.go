@@ -33,16 +33,17 @@ func renderTable(w io.Writer, r *Report, o Options) error {
 }
 
 func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error {
-	writeWrapped(b, printable(s.Name)+"  ", fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %d requests%s",
+	writeWrapped(b, s.Name+"  ", fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %d requests%s",
 		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s.Runs)), o.Width)
-	writeWrapped(b, "", printable(s.Description), o.Width)
+	writeWrapped(b, "", s.Description, o.Width)
 	b.WriteString("\n")
 	rows := shownRows(r, s)
-	if err := writeRows(b, r, s, rows, o); err != nil {
+	columns := fitting(columnsOf(r, s), rows, o.Width)
+	if err := writeRows(b, columns, rows, o); err != nil {
 		return err
 	}
 	b.WriteString("\n")
-	explained := notes(r, s, rows)
+	explained := notes(r, s, rows, columns)
 	for _, note := range explained {
 		writeWrapped(b, note.head, note.text, o.Width)
 	}
@@ -82,11 +83,6 @@ func shownRows(r *Report, s *Scenario) []Row {
 			rows = append(rows, row)
 		}
 	}
-	if len(rows) == 0 && shown == 0 { // interrupted before a second run
-		one := *s
-		one.Runs = 1
-		return shownRows(r, &one)
-	}
 	return rows
 }
 
@@ -100,6 +96,9 @@ func summary(r *Report) string {
 }
 
 func server(redis Redis) string {
+	if redis.Flavour == "" {
+		return "no Redis was opened"
+	}
 	name := redis.Server
 	if name == "" {
 		name = "redis"
@@ -107,7 +106,7 @@ func server(redis Redis) string {
 	if redis.Version != "" {
 		name += " " + redis.Version
 	}
-	return printable(name) + " (" + redis.Flavour + ")"
+	return printable(name + " (" + redis.Flavour + ")")
 }
 
 func (s *Scenario) limit() limiter.Limit {
@@ -149,10 +148,11 @@ func writeWrapped(b *strings.Builder, head, text string, width int) {
 	if head == "" && text == "" {
 		return
 	}
+	head = printable(head)
 	indent := len([]rune(head))
 	line := head
 	empty := true
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(printable(text)) {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
 			b.WriteString(line + "\n")
 			line, empty = strings.Repeat(" ", indent), true

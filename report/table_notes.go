@@ -15,11 +15,11 @@ type note struct{ head, text string }
 
 // notes explain what a table shows: who exceeded the limit and why, what failed,
 // and what its figures are not.
-func notes(r *Report, s *Scenario, rows []Row) []note {
+func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	var out []note
 	for _, row := range rows {
 		if text := strings.TrimSpace(excess(s, row) + " " + landing(r, s, row)); text != "" {
-			out = append(out, note{printable(row.Limiter) + ": ", text})
+			out = append(out, note{row.Limiter + ": ", text})
 		}
 	}
 	for _, f := range r.Findings {
@@ -27,7 +27,7 @@ func notes(r *Report, s *Scenario, rows []Row) []note {
 			out = append(out, finding(s, f)...)
 		}
 	}
-	return append(out, caveats(r, s, rows)...)
+	return append(out, caveats(r, s, rows, columns)...)
 }
 
 // isReason reports whether the end of the report tells a finding anyway.
@@ -60,23 +60,31 @@ func landing(r *Report, s *Scenario, row Row) string {
 	if !ok || a.Excess == "" || s.Clock == scenarios.Virtual {
 		return ""
 	}
-	last := lastPhase(r, row)
-	if last == nil || last.LandedUS == nil || last.LandedUS.First < 0 || last.LandedUS.Last >= s.Limit.WindowUS {
+	before, last := phasesAround(r, row)
+	if before == nil || last == nil || last.LandedUS.Last >= s.Limit.WindowUS {
 		return ""
 	}
 	e := time.Duration(last.LandedUS.Last) * time.Microsecond
-	return fmt.Sprintf("The requests of %s were decided %s to %s past the edge; after a full burst before it, at most %d can be admitted by then.",
-		printable(last.Phase), roundMicros(last.LandedUS.First), roundMicros(last.LandedUS.Last), a.AfterEdge(s.limit(), e))
+	return fmt.Sprintf("After a full burst before the edge at most %d can be admitted until %s past it, when the last request of %s was decided.",
+		a.AfterEdge(s.limit(), e), roundMicros(last.LandedUS.Last), last.Phase)
 }
 
-func lastPhase(r *Report, whole Row) *Row {
-	var last *Row
+// phasesAround are the last phase that was decided before the edge, and the last
+// one if that was decided after it.
+func phasesAround(r *Report, whole Row) (before, last *Row) {
 	for i, row := range r.Rows {
-		if row.Scenario == whole.Scenario && row.Limiter == whole.Limiter && row.Run == whole.Run && row.Phase != "" {
-			last = &r.Rows[i]
+		if row.Scenario != whole.Scenario || row.Limiter != whole.Limiter || row.Run != whole.Run || row.LandedUS == nil {
+			continue
+		}
+		last = &r.Rows[i]
+		if row.LandedUS.Last < 0 {
+			before, last = last, nil
 		}
 	}
-	return last
+	if last != nil && last.LandedUS.First < 0 {
+		return nil, nil
+	}
+	return before, last
 }
 
 // finding is what failed, with its evidence.
@@ -85,31 +93,38 @@ func finding(s *Scenario, f Finding) []note {
 	if f.Warn {
 		verb = "warn"
 	}
-	text := printable(f.Message)
+	text := f.Message
 	if s.Runs > 1 {
 		text += fmt.Sprintf(" (run %d)", f.Run)
 	}
-	out := []note{{verb + ": ", fmt.Sprintf("[%s] %s", printable(f.Check), text)}}
+	out := []note{{verb + ": ", fmt.Sprintf("[%s] %s", f.Check, text)}}
 	for _, line := range f.Evidence {
-		out = append(out, note{"    ", printable(line)})
+		out = append(out, note{"    ", line})
 	}
 	return out
 }
 
 // caveats say what the figures of a table are not.
-func caveats(r *Report, s *Scenario, rows []Row) []note {
+func caveats(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	var out []note
-	if l := s.Schedule.LagUS; l != nil {
-		out = append(out, note{"schedule: ", fmt.Sprintf("sent %d of %d; late by %s (p50), %s (p99), %s (max).",
-			s.Schedule.Sent, s.Schedule.Planned, roundMicros(l.P50), roundMicros(l.P99), roundMicros(l.Max))})
+	if l := s.Schedule.LagUS; l != nil && s.Schedule.Sent > 0 {
+		out = append(out, note{"schedule: ", fmt.Sprintf("sent %d of %d; late by %s (p50), %s (max).",
+			s.Schedule.Sent, s.Schedule.Planned, roundMicros(l.P50), roundMicros(l.Max))})
 	}
 	for _, row := range rows {
 		if row.Attempts > 1 {
-			out = append(out, note{printable(row.Limiter) + ": ", fmt.Sprintf("hit the edge at attempt %d, each with fresh budgets.", row.Attempts)})
+			verb := "hit the edge at attempt %d, each with fresh budgets."
+			if row.Verdict == scenarios.Inconclusive {
+				verb = "tried %d times, each with fresh budgets."
+			}
+			out = append(out, note{row.Limiter + ": ", fmt.Sprintf(verb, row.Attempts)})
 		}
 	}
 	if r.Env.Redis.Flavour == "embedded" {
 		out = append(out, note{"embedded: ", "counts are exact, latencies are an emulator's and not Redis's; install redis-server or give --redis URL."})
+	}
+	if !slices.ContainsFunc(columns, func(c column) bool { return c.head == "p99" }) {
+		return out
 	}
 	for _, row := range rows {
 		if all := row.ServiceUS.All; all != nil && all.P99 == nil {

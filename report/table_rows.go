@@ -29,8 +29,8 @@ func columnsOf(r *Report, s *Scenario) []column {
 	window := limiter.FormatDuration(s.window())
 	all := []column{
 		{"limiter", 0, func(row Row) string { return printable(row.Limiter) }, true},
-		{"admitted", 0, func(row Row) string { return number(row.Admitted) }, false},
-		{"by phase", 2, func(row Row) string { return byPhase(r, row) }, false},
+		{"admitted", 0, func(row Row) string { return upTo(row.Admitted, row.Unknown) }, false},
+		{"by phase", 1, func(row Row) string { return byPhase(r, row) }, false},
 		{"denied", 1, func(row Row) string { return number(row.Denied) }, false},
 		{"errors", 1, errorRate, false},
 		{"peak in " + window, 0, peakCell, false},
@@ -39,7 +39,7 @@ func columnsOf(r *Report, s *Scenario) []column {
 			return fmt.Sprintf("%d/%d", row.Wrong.Admissions, row.Wrong.Denials)
 		}, false},
 		{"p50", 1, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.P50 }) }, false},
-		{"p99", 1, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.P99 }) }, false},
+		{"p99", 2, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.P99 }) }, false},
 		{"max", 3, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.Max }) }, false},
 		{"bytes/id", 3, func(row Row) string {
 			return costCell(row, 0, func(c *Cost) *float64 { return c.BytesPerIdentity })
@@ -63,9 +63,8 @@ func columnsOf(r *Report, s *Scenario) []column {
 	return shown
 }
 
-// writeRows writes the table, without the columns for which there is no room.
-func writeRows(w io.Writer, r *Report, s *Scenario, rows []Row, o Options) error {
-	columns := fitting(columnsOf(r, s), rows, o.Width)
+// writeRows writes the table.
+func writeRows(w io.Writer, columns []column, rows []Row, o Options) error {
 	heads := make([]string, len(columns))
 	alignment := make([]tw.Align, len(columns))
 	for i, c := range columns {
@@ -179,6 +178,14 @@ func byPhase(r *Report, whole Row) string {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
+// upTo is a count that requests of unknown fate may have raised.
+func upTo(n, unknown int64) string {
+	if unknown == 0 {
+		return number(n)
+	}
+	return fmt.Sprintf("%d to %d", n, n+unknown)
+}
+
 func errorRate(row Row) string {
 	if row.ErrorRate == nil {
 		return "-"
@@ -198,8 +205,8 @@ func decimals(rate float64) int {
 }
 
 func peakCell(row Row) string {
-	if row.PeakOverLimit == nil {
-		return number(row.PeakInWindow)
+	if row.PeakOverLimit == nil || row.Unknown > 0 {
+		return upTo(row.PeakInWindow, row.Unknown)
 	}
 	return fmt.Sprintf("%d (%.2f×)", row.PeakInWindow, *row.PeakOverLimit)
 }

@@ -62,6 +62,7 @@ func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "# nothing\n", "---\n", "a", "- a\n", "version: 1\n---\nversion: 1\n", "\ufeffversion: 1\r\nname: x\r\n", "version: 1\rname: x y\r",
 		"name: \"a\u2028b\"\nlimit: 5\n", "version: 1\n\tname: x\n", "name: \xff\n", "phases: &p [*p]\n", "a: &a {*a : b}\n", "? [a]\n: b\n", ": \n0",
+		"\uffff: x", "a: *" + strings.Repeat("a", 5000),
 		"version: 1\nname: x\nlimit: 7/1s\nphases:\n- {name: a, shape: burst, count: limit/7}\n",
 		"version: 1\nname: x\nphases:\n- {name: a, shape: constant, for: window, rate: 3/s}\n- {name: b, shape: poisson, for: 1ms, count: 9}\n",
 		"version: 1\nname: x\nphases:\n- {name: a, shape: poisson, for: 3650d, rate: 1/3650d}\n- {name: b, at: -3650d, shape: burst, count: 0}\n",

@@ -65,6 +65,9 @@ type source struct {
 
 // report notes a mistake at a place.
 func (s *source) report(line, column int, format string, args ...any) {
+	if last := len(s.lines); line > last && last > 0 { // an end of file that is not a line
+		line, column = last, len([]rune(s.lines[last-1]))+1
+	}
 	p := Problem{File: s.name, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
 	if line >= 1 && line <= len(s.lines) {
 		p.Excerpt = excerpt(s.lines[line-1])

@@ -154,9 +154,16 @@ func Check(spec string) error {
 		return nil
 	}
 	for _, kind := range Flavours {
-		if kind.takes(spec) {
+		if !kind.takes(spec) {
+			continue
+		}
+		if kind.Name != Live {
 			return nil
 		}
+		if _, err := parseURL(spec); err != nil {
+			return openError(spec, err)
+		}
+		return nil
 	}
 	return openError(spec, unknownSpec(spec))
 }

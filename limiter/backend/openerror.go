@@ -51,11 +51,16 @@ func redact(spec string) string {
 	return scheme + rest
 }
 
-// scrub returns err, or if its text holds the secret, a copy of the text
-// without it: servers echo commands that they do not know.
+// scrub returns err, or if its text quotes the secret, a copy of the text
+// without it: servers echo the arguments of commands that they do not know.
+// What is not quoted is prose, where a gap would give a short secret away.
 func scrub(err error, secret string) error {
-	if secret == "" || !strings.Contains(err.Error(), secret) {
+	if secret == "" {
 		return err
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), secret, "***"))
+	text := strings.NewReplacer("'"+secret+"'", "'***'", "`"+secret+"`", "`***`", `"`+secret+`"`, `"***"`).Replace(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
 }

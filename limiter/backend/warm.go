@@ -8,7 +8,7 @@ import (
 )
 
 // Warm opens n connections and leaves them idle in the pool, so that the first
-// decisions do not pay for dialling. It must not exceed Options.PoolSize.
+// decisions do not pay for dialling. It opens no more than the pool holds.
 func (s *Server) Warm(ctx context.Context, n int) (err error) {
 	held := make([]*redis.Conn, 0, n)
 	defer func() {
@@ -16,7 +16,7 @@ func (s *Server) Warm(ctx context.Context, n int) (err error) {
 			c.Close() // back to the pool; it cannot fail in a way that matters here
 		}
 	}()
-	for range n {
+	for range min(n, s.client.Options().PoolSize) {
 		c := s.client.Conn()
 		held = append(held, c)
 		if err := c.Ping(ctx).Err(); err != nil {

@@ -30,6 +30,8 @@ type Config struct {
 	Patience time.Duration
 	// Stopwatch is monotonic time; nil is real time. Only tests set it.
 	Stopwatch func() time.Duration
+	// Waiting is told which edge an attempt waits for; it may be nil.
+	Waiting func(edge time.Time, attempt int)
 	// Handled counts requests that are over, for progress. It may be nil.
 	Handled *atomic.Int64
 }

@@ -33,6 +33,9 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 		}
 		first, _ := c.Plan.Span()
 		edge := nextEdge(time.Now().Add(offset+headroom-first), c.Plan.Limit.Window)
+		if c.Waiting != nil {
+			c.Waiting(edge, attempt)
+		}
 		r := newRun(c, edge, attempt)
 		r.paced(ctx, edge.Add(-offset))
 		h := r.history(ctx)

@@ -8,7 +8,8 @@ import (
 	"github.com/rlbench/rlbench/limiter/backend"
 )
 
-// Cost is what decisions cost the Redis server. A nil field could not be
+// Cost is what decisions cost the Redis server. Memory is of the keys that exist,
+// estimated from a sample if there are more than 10000. A nil field could not be
 // measured: the embedded server has no statistics of its own, and on a shared
 // one the commands of others cannot be told apart.
 type Cost struct {
@@ -52,16 +53,35 @@ func (m *Meter) Stop(ctx context.Context, keys []string, identities int, decisio
 		}
 		m.commands(&c, after, reads-m.reads, decisions)
 	}
-	usage, err := m.server.MemoryUsage(ctx, keys)
-	c.Keys = usage.Keys
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-	case err != nil:
+	sample := sampled(keys)
+	usage, err := m.server.MemoryUsage(ctx, sample)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return c, fmt.Errorf("measure cost: %w", err)
-	case usage.Keys > 0:
-		c.BytesPerIdentity = share(usage.Bytes, int64(identities))
+	}
+	if usage.Keys == 0 {
+		return c, nil
+	}
+	c.Keys = int(int64(usage.Keys) * int64(len(keys)) / int64(len(sample)))
+	if err == nil && identities > 0 {
+		perIdentity := float64(len(keys)) / float64(identities)
+		bytes := float64(usage.Bytes) / float64(usage.Keys) * perIdentity
+		c.BytesPerIdentity = &bytes
 	}
 	return c, nil
+}
+
+// sampled are at most 10000 of the keys, evenly: sizing a million takes Redis
+// longer than the run did.
+func sampled(keys []string) []string {
+	const most = 10_000
+	if len(keys) <= most {
+		return keys
+	}
+	sample := make([]string, most)
+	for i := range sample {
+		sample[i] = keys[i*len(keys)/most]
+	}
+	return sample
 }
 
 // commands attributes what happened in between. Redis counts scripts and the
