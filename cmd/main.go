@@ -34,8 +34,9 @@ func Main(args []string, h Host) (code int) {
 	c, err := root.ExecuteC()
 	code = codeOf(err)
 	var quiet *verdictError
+	var classified *problem
 	switch {
-	case out.err != nil && (err == nil || errors.Is(err, out.err)):
+	case out.err != nil && !errors.As(err, &classified) && !errors.As(err, &quiet):
 		code = exitInternal
 		printError(h.Err, &problem{code, fmt.Errorf("write to stdout: %w", out.err), "make room, or send the output elsewhere"})
 	case errors.As(err, &quiet):

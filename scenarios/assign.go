@@ -36,6 +36,12 @@ func assign(root *yaml.Node, a Assignment) error {
 		last := i == len(steps)-1
 		slot, known := slotOf(node, step)
 		switch {
+		case i == 0 && step == "keys" && slot == nil && !last:
+			// The one mapping of a scenario that may be left out.
+			keys := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step}, keys)
+			node = keys
+			continue
 		case node.Kind == yaml.ScalarNode:
 			return fmt.Errorf("%s is a single value and has no parts", strings.Join(steps[:i], "."))
 		case slot == nil && last && node.Kind == yaml.MappingNode:
@@ -43,7 +49,7 @@ func assign(root *yaml.Node, a Assignment) error {
 			node.Content = append(node.Content, key, replacement)
 			return nil
 		case slot == nil:
-			return fmt.Errorf("nothing is called %q there%s; there is %s", step, DidYouMean(step, known), strings.Join(known, ", "))
+			return fmt.Errorf("nothing is called %q there%s; there is %s", step, DidYouMean(step, known), listed(known))
 		case last:
 			*slot = replacement
 			return nil

@@ -205,12 +205,12 @@ func literal(tok string) (evaluator, error) {
 	if d, err := limiter.ParseDuration(tok); err == nil {
 		return constant(duration(d)), nil
 	}
-	known := make([]string, len(Names))
-	for i, n := range Names {
-		known[i] = n.Name
+	var known []string
+	for _, n := range Names {
+		known = append(known, n.Name)
 	}
 	return nil, fmt.Errorf("%q is neither a number, a duration nor one of %s%s",
-		tok, strings.Join(known, ", "), DidYouMean(tok, known))
+		tok, strings.Join(known, ", "), DidYouMean(tok, append(known, "floor", "ceil")))
 }
 
 // decimal reads digits with at most one point: no exponents, no fractions, and

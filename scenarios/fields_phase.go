@@ -39,10 +39,12 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 		fields[i] = at.noting(f)
 	}
 	s.mapping(n, "a phase", fields)
-	if p.Name != "" && !s.phases[p.Name] {
-		s.phases[p.Name] = true
-	} else if p.Name != "" {
+	switch {
+	case p.Name == "":
+	case slices.Contains(s.phases, p.Name):
 		s.report(n.Line, n.Column, "two phases are called %q", p.Name)
+	default:
+		s.phases = append(s.phases, p.Name)
 	}
 	if shape, err := shapeNamed(p.Shape); err == nil {
 		for _, m := range shape.misfits(func(field string) bool { return at.keys[field] != nil }) {
@@ -50,7 +52,7 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 			if place == nil {
 				place = n
 			}
-			s.report(place.Line, place.Column, "phase %s: %v", p.Name, m.err)
+			s.report(place.Line, place.Column, "%s: %v", strings.TrimSpace("phase "+p.Name), m.err)
 		}
 	}
 	_, _, _, wrong := p.resolve(out.Limit, 0)
@@ -92,7 +94,7 @@ func (s *source) check(n *yaml.Node, out *Scenario) {
 	at := places{map[string]*yaml.Node{}, map[string]*yaml.Node{}}
 	s.mapping(n, "a check", []field{
 		{"algorithm", false, s.into(&c.Algorithm, s.oneOf("algorithm", limiter.Names()))},
-		{"phase", false, s.into(&c.Phase, s.oneOf("phase", phaseNames(out.Phases)))},
+		{"phase", false, s.into(&c.Phase, s.oneOf("phase", s.phases))},
 		{"metric", true, s.into(&c.Metric, s.oneOf("metric", metricNames()))},
 		{"op", true, s.into(&c.Op, s.operator)},
 		at.noting(field{"value", true, s.expr("value", &c.Value)}),
@@ -120,16 +122,6 @@ func metricNames() []string {
 	names := make([]string, len(Metrics))
 	for i, m := range Metrics {
 		names[i] = m.Name
-	}
-	return names
-}
-
-func phaseNames(phases []Phase) []string {
-	var names []string
-	for _, p := range phases {
-		if !slices.Contains(names, p.Name) && p.Name != "" {
-			names = append(names, p.Name)
-		}
 	}
 	return names
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Problem is one mistake in a scenario file.
@@ -60,7 +61,7 @@ type source struct {
 	name     string
 	lines    []string
 	problems Problems
-	phases   map[string]bool // names so far
+	phases   []string // names so far
 }
 
 // report notes a mistake at a place.
@@ -68,7 +69,7 @@ func (s *source) report(line, column int, format string, args ...any) {
 	if last := len(s.lines); line > last && last > 0 { // an end of file that is not a line
 		line, column = last, len([]rune(s.lines[last-1]))+1
 	}
-	p := Problem{File: s.name, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
+	p := Problem{File: s.name, Line: line, Column: column, Message: shortened(fmt.Sprintf(format, args...), 600)}
 	if line >= 1 && line <= len(s.lines) {
 		p.Excerpt = excerpt(s.lines[line-1])
 		if column > len([]rune(p.Excerpt))+1 { // a caret behind the end points at what is missing
@@ -81,11 +82,17 @@ func (s *source) report(line, column int, format string, args ...any) {
 // clip cuts a text that comes from a file to what a message can hold.
 func clip(s string) string {
 	const most = 64
-	runes := []rune(s)
-	if len(runes) <= most+most/8 {
+	if utf8.RuneCountInString(s) <= most+most/8 {
 		return s
 	}
-	return string(runes[:most]) + "…"
+	return shortened(s, most)
+}
+
+func shortened(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
 }
 
 // excerpt makes a line fit to print: tabs and control characters become blanks

@@ -39,7 +39,7 @@ func Read(r io.Reader, name string, d Defaults, set ...Assignment) (*Scenario, e
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	src := &source{name: name, phases: map[string]bool{}}
+	src := &source{name: name}
 	root := src.parse(data)
 	if root == nil {
 		return nil, src.problems
@@ -109,7 +109,7 @@ func (s *source) isText() bool {
 			case r == utf8.RuneError && size == 1:
 				s.report(i+1, column, "line is not valid UTF-8")
 				return false
-			case r < ' ' && r != '\t' && r != '\r' || r == 0x7f:
+			case r < ' ' && r != '\t' && r != '\r', r >= 0x7f && r < 0xa0 && r != 0x85, r == 0xfffe, r == 0xffff:
 				s.report(i+1, column, "character %U is not allowed", r)
 				return false
 			}
@@ -131,7 +131,10 @@ func (s *source) reportSyntax(err error) {
 			line, _ = strconv.Atoi(m[1])
 			column, _ = strconv.Atoi(m[2])
 		}
-		s.report(line, max(column, 1), "%s", message)
+		if line > 0 {
+			column = max(column, 1)
+		}
+		s.report(line, column, "%s", message)
 		return
 	}
 	message, at, from := load.Message, load.Mark, load.ContextMark

@@ -9,7 +9,16 @@ import (
 
 // UnknownName is the error for a name that is not in a closed list.
 func UnknownName(what, got string, known []string) error {
-	return fmt.Errorf("unknown %s %q%s; known: %s", what, clip(got), DidYouMean(got, known), strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s %q%s; known: %s", what, clip(got), DidYouMean(got, known), listed(known))
+}
+
+// listed is a list of names that a message can hold.
+func listed(names []string) string {
+	const most = 30
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // DidYouMean is " (did you mean ...?)" if one of the known words is close to

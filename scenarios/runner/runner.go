@@ -1,5 +1,5 @@
-// Package runner sends a plan to a limiter and writes down what happened. It is
-// the only place below cmd that waits and looks at clocks.
+// Package runner sends a plan to a limiter, at the right times, and writes down
+// what happened.
 package runner
 
 import (

@@ -145,3 +145,49 @@ func TestLostTargetInABurst(t *testing.T) {
 		}
 	})
 }
+
+// A stall that ends by itself makes many requests fail at once; a target is lost
+// when it is silent for long as well.
+func TestPatience(t *testing.T) {
+	const steady = "name: a, for: 1s, shape: constant, count: "
+	first := func(n int64) func(int64) bool { return func(i int64) bool { return i <= n } }
+	all := func(int64) bool { return true }
+	for _, row := range []struct {
+		phases   []string
+		each     time.Duration    // that a request takes
+		fails    func(int64) bool // the n-th request, from 1
+		patience time.Duration
+		sent     int
+		lost     bool
+		why      string
+	}{
+		{[]string{steady + "100"}, 100 * time.Millisecond, all, 5 * time.Second, 50, true, "many that fail fast: after the five seconds"},
+		{[]string{steady + "100"}, time.Second, all, 5 * time.Second, 10, true, "few that fail slowly: after ten"},
+		{[]string{steady + "100"}, 300 * time.Millisecond, all, 0, 10, true, "the default is three seconds"},
+		{[]string{"name: a, shape: burst, count: 50", "name: b, at: 1s, shape: burst, count: 50"}, time.Second, first(50), 5 * time.Second, 100, false, "a stall: fifty fail in one second, and then it goes on"},
+		{[]string{steady + "100"}, 100 * time.Millisecond, first(49), 5 * time.Second, 100, false, "a silence of a tick less than five seconds"},
+		{[]string{steady + "100"}, 100 * time.Millisecond, func(n int64) bool { return n%32 != 0 }, 5 * time.Second, 100, false, "an answer now and then begins the silence anew"},
+		{[]string{steady + "100"}, 100 * time.Millisecond, func(n int64) bool { return n > 90 }, 5 * time.Second, 100, true, "ten at the end, after which nobody can tell"},
+		{[]string{steady + "3"}, time.Millisecond, all, 5 * time.Second, 3, true, "too short a run to be patient, but nobody ever answered"},
+		{[]string{steady + "3"}, time.Millisecond, first(2), 5 * time.Second, 3, false, "somebody did"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var calls atomic.Int64
+			c := config(plan(t, scenarios.Virtual, "10/1s", row.phases...), decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+				fails := row.fails(calls.Add(1))
+				time.Sleep(row.each)
+				if fails {
+					return limiter.Decision{}, limiter.ErrUnknown
+				}
+				return admit(ctx, r)
+			}))
+			c.Patience = row.patience
+			if len(row.phases) > 1 {
+				c.MaxInFlight = 50
+			}
+			if h := run(t, t.Context(), c); sent(h) != row.sent || (h.Lost != nil) != row.lost {
+				t.Errorf("%s: %d sent, lost %v; want %d, %t", row.why, sent(h), h.Lost, row.sent, row.lost)
+			}
+		})
+	}
+}
