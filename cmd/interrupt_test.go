@@ -204,7 +204,10 @@ func TestTargetLost(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second)
+	eventually(t, "the first decisions are in Redis", func() bool {
+		return s.Client().DBSize(context.Background()).Val() > 0
+	})
+	time.Sleep(100 * time.Millisecond) // for their replies
 	s.Close()
 	_ = c.Wait()
 	if code := c.ProcessState.ExitCode(); code != exitTarget {

@@ -48,6 +48,8 @@ func TestScripts(t *testing.T) {
 					e.Setenv("RLBENCH_REDIS", spec)
 					scripts, err := filepath.Abs(filepath.Join("..", "scripts"))
 					e.Setenv("SCRIPTS", scripts)
+					// The emulator under the race detector on a busy machine.
+					e.Setenv("RLBENCH_TIMEOUT", "30s")
 					return err
 				},
 				Condition: func(cond string) (bool, error) {

@@ -3,8 +3,6 @@ package runner_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -174,111 +172,6 @@ func TestLateRequestsKeepTheSchedule(t *testing.T) {
 	})
 }
 
-// A decision on the wrong side of an edge is tried again, with fresh budgets.
-func TestMissedEdgesAreTriedAgain(t *testing.T) {
-	for _, row := range []struct {
-		limit     string
-		misses    int // attempts that miss
-		attempts  int
-		misplaced int
-		why       string
-	}{
-		{"10/1s", 0, 1, 0, "the first attempt hits"},
-		{"10/1s", 1, 2, 0, "the second"},
-		{"10/1s", 9, 10, 0, "with a short window there is time for ten"},
-		{"10/1s", 99, 10, 1, "and not for more"},
-		{"10/1m", 2, 3, 0, "three even if each takes a minute"},
-		{"10/1m", 99, 3, 1, "and then no more"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := plan(t, scenarios.Server, row.limit, straddle...)
-			attempts, calls := 0, 0
-			seen := map[string]int{}
-			c := bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
-				d, err := answers(0)(ctx, r)
-				if calls++; calls%10 == 7 && attempts <= row.misses {
-					d.At = d.At.Add(-p.Limit.Window) // the second after the edge, as if before it
-				}
-				seen[r.Key] = attempts
-				return d, err
-			}))
-			c.ServerClock = func(context.Context) (time.Duration, error) { attempts++; return 0, nil }
-			c.Handled = new(atomic.Int64)
-			h := run(t, t.Context(), c)
-			checkWall(t, p, h)
-			if h.Attempts != row.attempts || h.Misplaced != row.misplaced || attempts != row.attempts {
-				t.Errorf("%s: %d attempts, %d misplaced, clock asked %d times; want %d, %d", row.why, h.Attempts, h.Misplaced, attempts, row.attempts, row.misplaced)
-			}
-			if len(seen) != row.attempts {
-				t.Errorf("%s: identities %v, want other ones for each attempt", row.why, seen)
-			}
-			if h.Interrupted || h.Lost != nil || c.Handled.Load() != 10 || sent(h) != 10 {
-				t.Errorf("%s: %d handled, %d sent, %+v", row.why, c.Handled.Load(), sent(h), h)
-			}
-		})
-	}
-}
-
-// A run that ends early is not tried again, wherever its decisions fell.
-func TestWhatEndsEarlyIsNotTriedAgain(t *testing.T) {
-	for _, row := range []struct {
-		lost bool
-		sent int
-		why  string
-	}{
-		{false, 3, "interrupted"},
-		{true, 13, "lost"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			p := plan(t, scenarios.Server, "10/1s", "name: a, for: 100ms, shape: constant, count: 40")
-			calls := 0
-			h := run(t, ctx, bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
-				calls++
-				if row.lost && calls > 3 {
-					return limiter.Decision{}, limiter.ErrUnknown
-				}
-				if !row.lost && calls == 3 {
-					cancel()
-				}
-				return answers(p.Limit.Window)(ctx, r)
-			})))
-			if h.Attempts != 1 || h.Misplaced != 3 || sent(h) != row.sent || h.Interrupted == row.lost || (h.Lost != nil) != row.lost {
-				t.Errorf("%s: %d attempts, %d misplaced, %d sent, interrupted %t, lost %v", row.why, h.Attempts, h.Misplaced, sent(h), h.Interrupted, h.Lost)
-			}
-		})
-	}
-}
-
-// Only what is planned inside of one window can miss it.
-func TestMisplaced(t *testing.T) {
-	for _, row := range []struct {
-		phase string
-		shift time.Duration
-		want  int
-		why   string
-	}{
-		{"at: edge, for: window, shape: constant, count: 4", 0, 0, "all four quarters of the window"},
-		{"at: edge, for: window, shape: constant, count: 4", 300 * time.Millisecond, 1, "the last falls out of it"},
-		{"at: edge, for: window, shape: constant, count: 4", -300 * time.Millisecond, 2, "the first two fall in the one before"},
-		{"at: edge, for: window + 1us, shape: constant, count: 4", 300 * time.Millisecond, 0, "a phase that is a tick longer has no window of its own"},
-		{"at: edge - 1us, for: window, shape: constant, count: 4", 300 * time.Millisecond, 0, "nor has one that begins a tick earlier"},
-		{"at: edge + window/2, shape: burst, count: 3", 400 * time.Millisecond, 0, "a burst that stays inside"},
-		{"at: edge + window/2, shape: burst, count: 3", 600 * time.Millisecond, 3, "a burst that does not"},
-		{"at: edge - window/2, shape: burst, count: 3", 600 * time.Millisecond, 3, "before the edge too"},
-		{"at: edge - 2*window, for: window, shape: constant, count: 4", -300 * time.Millisecond, 2, "a window far before the edge"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := plan(t, scenarios.Server, "10/1s", "name: a, "+row.phase)
-			c := bubbled(p, answers(row.shift)) // the runner thinks that the clocks agree
-			if h := run(t, t.Context(), c); h.Misplaced != row.want {
-				t.Errorf("%s: %d misplaced, want %d", row.why, h.Misplaced, row.want)
-			}
-		})
-	}
-}
-
 func TestTheServersClockIsNeeded(t *testing.T) {
 	silent := decide(func(context.Context, limiter.Request) (limiter.Decision, error) {
 		t.Error("something was sent")
@@ -341,71 +234,6 @@ func TestLostTargetEndsARealTimeRun(t *testing.T) {
 		})))
 		if n := tally(h); n[scenarios.Unknown] != 10 || n[scenarios.Missed] != 30 || !errors.Is(h.Lost, limiter.ErrUnknown) || h.Attempts != 1 {
 			t.Errorf("%v, lost %v, %d attempts", n, h.Lost, h.Attempts)
-		}
-	})
-}
-
-// The same in real time, with many callers and the real stopwatch. Nothing here
-// depends on how long anything takes.
-func TestRealTime(t *testing.T) {
-	for _, clock := range []scenarios.Clock{scenarios.Server, scenarios.Client} {
-		for _, inFlight := range []int{1, 4, 64} {
-			t.Run(fmt.Sprintf("%s/%d", clock, inFlight), func(t *testing.T) {
-				t.Parallel()
-				p := plan(t, clock, "1000/100ms", straddle...)
-				var inside, most, calls atomic.Int64
-				c := config(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
-					calls.Add(1)
-					most.Store(max(most.Load(), inside.Add(1)))
-					defer inside.Add(-1)
-					return answers(0)(ctx, r)
-				}))
-				c.MaxInFlight, c.Handled = inFlight, new(atomic.Int64)
-				begun := time.Now()
-				h := run(t, t.Context(), c)
-				checkWall(t, p, h)
-				if first := h.Edge.Add(p.Arrivals[0].At); first.Before(begun) {
-					t.Errorf("the first request is planned for %s, before the run began at %s", first, begun)
-				}
-				if sent(h) != 10 || c.Handled.Load() != 10 || calls.Load() != int64(10*h.Attempts) || most.Load() > int64(inFlight) {
-					t.Errorf("%d sent, %d handled, %d calls in %d attempts, %d inside at once", sent(h), c.Handled.Load(), calls.Load(), h.Attempts, most.Load())
-				}
-				early := slices.IndexFunc(h.Results, func(r scenarios.Result) bool { return r.Decision.At.Before(begun) })
-				if early >= 0 || h.Interrupted || h.Lost != nil {
-					t.Errorf("history %+v", h)
-				}
-			})
-		}
-	}
-}
-
-// Many callers in real time, interrupted and lost.
-func TestRealTimeEndsEarly(t *testing.T) {
-	const inFlight = 4
-	p := plan(t, scenarios.Client, "1000/100ms", "name: a, for: 100ms, shape: constant, count: 1000")
-	t.Run("interrupted", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var calls atomic.Int64
-		c := config(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
-			if calls.Add(1) == 20 {
-				cancel()
-			}
-			return admit(ctx, r)
-		}))
-		c.MaxInFlight = inFlight
-		h := run(t, ctx, c)
-		if n := sent(h); n < 20 || n > 20+inFlight || int64(n) != calls.Load() || !h.Interrupted {
-			t.Errorf("%d sent, %d calls, interrupted %t", n, calls.Load(), h.Interrupted)
-		}
-	})
-	t.Run("lost", func(t *testing.T) {
-		c := config(p, decide(func(context.Context, limiter.Request) (limiter.Decision, error) {
-			return limiter.Decision{}, limiter.ErrUnknown
-		}))
-		c.MaxInFlight = inFlight
-		h := run(t, t.Context(), c)
-		if n := sent(h); n < 10 || n >= 10+inFlight || h.Lost == nil || h.Interrupted {
-			t.Errorf("%d sent, lost %v, interrupted %t", n, h.Lost, h.Interrupted)
 		}
 	})
 }
