@@ -3,6 +3,7 @@ package cmd
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"math/big"
 	"os"
 	"slices"
@@ -121,8 +122,14 @@ func (e *experiment) open(stop *interrupt) (report.Env, error) {
 
 // publish writes the report and decides how the program ends.
 func (e *experiment) publish(r *report.Report, signal os.Signal) error {
-	if signal != nil {
+	if signal != nil || e.lost != nil {
 		r.Verdict = r.Verdict.Worse(scenarios.Inconclusive)
+	}
+	if e.lost != nil && !slices.ContainsFunc(r.Reasons, func(s scenarios.Reason) bool { return s.Code == "target-lost" }) {
+		r.Reasons = append(r.Reasons, scenarios.Reason{
+			Code: "target-lost", Message: fmt.Sprintf("the target was lost between two runs: %v", e.lost),
+			Hint: "look at the target's own log and whether it still answers",
+		})
 	}
 	e.verdict = r.Verdict
 	if err := e.sinks.write(r); err != nil {

@@ -33,6 +33,13 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"checks", false, func(_, v *yaml.Node) { checks = v }},
 		{"faults", false, s.faults},
 	})
+	// Files that leave them out need defaults that have them.
+	if out.Limit == (limiter.Limit{}) {
+		s.report(root.Line, root.Column, "limit is missing")
+	}
+	if out.Clock == "" {
+		s.report(root.Line, root.Column, "clock is missing")
+	}
 	// Phases and checks refer to the limit and to each other, so they come last.
 	if phases != nil {
 		s.sequence(phases, "phases", func(n *yaml.Node) { s.phase(n, out) })

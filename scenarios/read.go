@@ -207,6 +207,11 @@ func (s *source) sequence(n *yaml.Node, what string, read func(*yaml.Node)) {
 		s.report(n.Line, n.Column, "%s has to be a list", what)
 		return
 	}
+	const most = 1000 // they are compared with each other
+	if len(n.Content) > most {
+		s.report(n.Line, n.Column, "%s has %d elements; want at most %d", what, len(n.Content), most)
+		return
+	}
 	for _, element := range n.Content {
 		read(resolved(element))
 	}

@@ -48,6 +48,17 @@ func TestWhatAFileLeavesOutIsFilledIn(t *testing.T) {
 	}
 }
 
+// Defaults that are none are refused where they are used, and do not become a
+// plan without a window.
+func TestWithoutDefaultsAFileHasToSayIt(t *testing.T) {
+	if s, err := scenarios.Read(strings.NewReader(smallest), "x.yaml", scenarios.Defaults{}); err == nil {
+		t.Errorf("accepted with limit %s and clock %q", s.Limit, s.Clock)
+	}
+	if _, err := scenarios.Read(strings.NewReader(smallest+"limit: 5/1s\nclock: virtual\n"), "x.yaml", scenarios.Defaults{}); err != nil {
+		t.Errorf("the file says everything: %v", err)
+	}
+}
+
 func TestEverythingThatAFileMaySay(t *testing.T) {
 	const file = `---
 # a comment
@@ -155,7 +166,7 @@ func TestHostileFiles(t *testing.T) {
 		{"anchors", "version: " + strings.Repeat("&a ", mega/3-10) + "1", "anchor after anchor"},
 		{"keys", lines("k%d: 1", 10_000), "ten thousand unknown keys"},
 		{"phases", head + lines("- {name: a%d}", 10_000), "ten thousand phases without a shape, each compared with all before"},
-		{"checks", head + lines("- {name: a%d}", 2_000) + "checks:\n" + lines("- {phase: b%d}", 2_000), "many checks, each of them compared with many phases"},
+		{"checks", head + lines("- {name: a%d}", 10_000) + "checks:\n" + lines("- {phase: b%d}", 10_000), "many checks, each of them compared with many phases"},
 		{"aliases", head + "- &a {name: a, shape: burst, count: 1}\n" + strings.Repeat("- *a\n", 10_000), "one phase ten thousand times"},
 		{"too large", smallest + strings.Repeat("#", mega), "a byte too many would be fine YAML"},
 	} {

@@ -20,8 +20,8 @@ func TestProduct(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	got, err := parseStat("calls=12,usec=34,usec_per_call=2.83,rejected_calls=0,failed_calls=0")
-	if want := (CommandStat{Calls: 12, Micros: 34}); got != want || err != nil {
+	got, err := parseStat("calls=12,usec=34,usec_per_call=2.83,rejected_calls=0,failed_calls=3")
+	if want := (CommandStat{Calls: 12, Micros: 34, Failed: 3}); got != want || err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if _, err := parseStat("calls=many"); err == nil {

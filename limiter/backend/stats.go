@@ -16,6 +16,7 @@ type CommandStats map[string]CommandStat
 type CommandStat struct {
 	Calls  int64
 	Micros int64 // microseconds of the server's time for all calls
+	Failed int64 // calls that ended with an error; not counted before Redis 6.2
 }
 
 // CommandStats reads the counters. If the server has none (it is embedded, or
@@ -62,6 +63,8 @@ func parseStat(text string) (c CommandStat, err error) {
 			c.Calls, err = strconv.ParseInt(value, 10, 64)
 		case "usec":
 			c.Micros, err = strconv.ParseInt(value, 10, 64)
+		case "failed_calls":
+			c.Failed, err = strconv.ParseInt(value, 10, 64)
 		}
 		if err != nil {
 			return CommandStat{}, err

@@ -14,6 +14,9 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	if c.Algorithm == nil || j.Measures.Admitted+j.Measures.Denied == 0 {
 		return nil
 	}
+	if f, ok := answers(c); !ok {
+		return []scenarios.Finding{f}
+	}
 	histories, doubtful := operations(c)
 	unordered, open := false, false
 	for key, ops := range histories {
@@ -45,6 +48,25 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	}
 	n := j.Measures.Admitted + j.Measures.Denied
 	return []scenarios.Finding{{Check: "conformance", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d decisions equal the model's", n)}}
+}
+
+// answers reports a decision that is about another instant than it was asked
+// for. Only under the virtual clock is it known which that was.
+func answers(c *Case) (scenarios.Finding, bool) {
+	if c.Plan.Clock != scenarios.Virtual {
+		return scenarios.Finding{}, true
+	}
+	for i, r := range c.Results {
+		decided := r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
+		if asked := c.Edge.Add(c.Plan.Arrivals[i].At); decided && !r.Decision.At.Equal(asked) {
+			return scenarios.Finding{
+				Check: "conformance", Verdict: scenarios.Fail,
+				Message:  fmt.Sprintf("%s decided about another instant than it was asked for", c.Name),
+				Evidence: []string{"asked:   " + offset(c, asked), "decided: " + offset(c, r.Decision.At)},
+			}, false
+		}
+	}
+	return scenarios.Finding{}, true
 }
 
 // operation is one decided request of a key.

@@ -176,3 +176,24 @@ func TestOnlyOrdersThatTheTimesAllow(t *testing.T) {
 		}
 	}
 }
+
+// A decision is about the request: with the virtual clock at its instant, and at
+// the limit that is under test. A limiter that looks at another clock, or was
+// made with another limit, is not what it claims to be, however consistent.
+func TestDecisionsAnswerTheRequest(t *testing.T) {
+	for _, row := range []struct {
+		change func(*limiter.Decision)
+		why    string
+	}{
+		{func(d *limiter.Decision) { d.At = d.At.Add(1000 * ms) }, "all decided a thousand windows later"},
+		{func(d *limiter.Decision) { d.Limit = 77 }, "all of another limit"},
+	} {
+		c := simulate(rand.New(rand.NewPCG(1, 1)), limiter.Fixed, limiter.Limit{Max: 3, Window: ms}, orders[0], 50, 1, 1)
+		for i := range c.Results {
+			row.change(&c.Results[i].Decision)
+		}
+		if j := judge(t, c); j.Verdict == scenarios.Pass {
+			t.Errorf("%s: %s, %+v", row.why, j.Verdict, j.Findings)
+		}
+	}
+}

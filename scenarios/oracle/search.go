@@ -135,7 +135,7 @@ func (s *search) candidates() []int {
 			earliest = min(earliest, s.ops[i].done)
 		}
 	}
-	return slices.DeleteFunc(found, func(i int) bool { return s.ops[i].sent > earliest })
+	return found
 }
 
 // step takes the next untried request of a frame whose decision agrees with the
@@ -202,5 +202,5 @@ func alike(a, b operation) bool { return a.at == b.at && a.cost == b.cost }
 
 // same compares what a decision says, not who made it.
 func same(a, b limiter.Decision) bool {
-	return a.Allowed == b.Allowed && a.Remaining == b.Remaining && a.RetryAfter == b.RetryAfter && a.ResetAfter == b.ResetAfter
+	return a.Allowed == b.Allowed && a.Limit == b.Limit && a.Remaining == b.Remaining && a.RetryAfter == b.RetryAfter && a.ResetAfter == b.ResetAfter
 }

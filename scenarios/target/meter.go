@@ -86,16 +86,19 @@ func sampled(keys []string) []string {
 
 // commands attributes what happened in between. Redis counts scripts and the
 // commands inside them without saying whose they were. Ours was the only
-// traffic if it ran as many scripts as there were decisions, give or take a
-// reload, and read from its clients no more often than that, give or take one
-// in a hundred.
+// traffic if it was asked for as many scripts as there were decisions, and read
+// from its clients no more often than that, give or take one in a hundred.
 func (m *Meter) commands(c *Cost, after backend.CommandStats, reads, decisions int64) {
-	var scripts, inside, micros, clock int64
+	var scripts, unknown, reloads, inside, micros, clock int64
 	for name, stat := range after {
 		calls := stat.Calls - m.before[name].Calls
 		switch {
-		case name == "evalsha" || name == "eval":
-			scripts += calls
+		case name == "evalsha":
+			scripts = calls
+			unknown = stat.Failed - m.before[name].Failed
+			micros += stat.Micros - m.before[name].Micros
+		case name == "eval": // after NOSCRIPT, for the same decision
+			reloads = calls
 			micros += stat.Micros - m.before[name].Micros
 		case name == "time":
 			clock = calls
@@ -103,11 +106,11 @@ func (m *Meter) commands(c *Cost, after backend.CommandStats, reads, decisions i
 			inside += calls
 		}
 	}
-	if scripts < decisions || scripts > decisions+1 {
+	if scripts != decisions || reloads > unknown {
 		return
 	}
 	const own = 40 // INFO, and looking for the edge on the server's clock
-	if m.server.Flavour() != backend.Managed && reads > scripts+own+decisions/100 {
+	if m.server.Flavour() != backend.Managed && reads > scripts+reloads+own+decisions/100 {
 		return
 	}
 	// Scripts read the clock at most once each; other readings looked for an edge.
