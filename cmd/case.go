@@ -32,7 +32,7 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		Limiter: t.Limiter, Plan: s.plan, Identity: identity, MaxInFlight: e.maxInFlight,
 		ServerClock: e.serverClock, Stopwatch: e.Stopwatch, Handled: &e.handled,
 		Waiting: func(edge time.Time, attempt int) {
-			p.describe(fmt.Sprintf("%s, edge at %s, attempt %d", what, edge.Format(time.TimeOnly), attempt))
+			p.describe(fmt.Sprintf("%s, edge at %s, attempt %d", what, edge.Format(time.TimeOnly+" UTC"), attempt))
 		},
 	})
 	if err != nil {

@@ -69,13 +69,17 @@ type peer struct {
 	asksCert bool   // and asks us for a certificate
 }
 
-// meet finds out who answers, within half a timeout.
-func meet(ctx context.Context, o *redis.Options) peer {
-	timeout := limiter.DefaultTimeout
+// stepTimeout is how long one step of a client may take.
+func stepTimeout(o *redis.Options) time.Duration {
 	if o.ReadTimeout > 0 {
-		timeout = o.ReadTimeout
+		return o.ReadTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout/2)
+	return limiter.DefaultTimeout
+}
+
+// meet finds out who answers, within a third of a timeout.
+func meet(ctx context.Context, o *redis.Options) peer {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout(o)/3)
 	defer cancel()
 
 	// Plain first, also when the URL asks for TLS: a TLS server hangs up on

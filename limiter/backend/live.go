@@ -22,10 +22,14 @@ func openLive(ctx context.Context, spec string, o Options) (*Server, error) {
 	return newServer(Live, spec, client, func() error { return nil }), nil
 }
 
-// connect makes a client and sees that its server answers.
+// connect makes a client and sees that its server answers. A failure is told
+// within one timeout: two thirds are for the answer, one for asking who else
+// is there.
 func connect(ctx context.Context, r *redis.Options, o Options) (*redis.Client, error) {
 	client := o.client(r)
-	if err := client.Ping(ctx).Err(); err != nil {
+	answering, cancel := context.WithTimeout(ctx, stepTimeout(client.Options())*2/3)
+	defer cancel()
+	if err := client.Ping(answering).Err(); err != nil {
 		_ = client.Close()
 		e := diagnose(ctx, client.Options(), err)
 		e.Err = scrub(e.Err, r.Password)
