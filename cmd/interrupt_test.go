@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // long is a scenario that takes several seconds of real time.
@@ -227,6 +229,39 @@ func TestTargetLost(t *testing.T) {
 		if !strings.Contains(out.String(), `"limiter": "`+limiter+`"`) {
 			t.Errorf("%s had no turn and is not in the report", limiter)
 		}
+	}
+}
+
+// The same between two runs: what was finished is reported.
+func TestTargetLostBetweenRuns(t *testing.T) {
+	specOf(t, "managed")
+	s, err := backend.Open(context.Background(), "managed", backend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := exec.Command("rlbench", "run", "same-microsecond", "--limit", "1/1m", "--runs", "1000", "--redis", s.URL(), "--progress", "none", "-o", "json")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "some runs are over", func() bool {
+		stats, err := s.CommandStats(context.Background())
+		return err == nil && stats["evalsha"].Calls > 200
+	})
+	s.Close()
+	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != exitTarget {
+		t.Fatalf("exit %d, want %d\n%s", code, exitTarget, errs.String())
+	}
+	r, err := report.Decode(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := slices.ContainsFunc(r.Reasons, func(r scenarios.Reason) bool { return r.Code == "target-lost" })
+	if !lost || r.Verdict != scenarios.Inconclusive || len(r.Rows) < 20 {
+		t.Errorf("verdict %s, reasons %+v, %d rows", r.Verdict, r.Reasons, len(r.Rows))
 	}
 }
 
