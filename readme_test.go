@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,7 @@ var varying = []struct {
 	what *regexp.Regexp
 	to   string
 }{
+	{regexp.MustCompile(`(?m)^\w+: hit the edge at attempt \d+, each with fresh budgets\.\n`), ""}, // or at the first
 	{regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)\b`), "TIME"},
 	{regexp.MustCompile(`(redis|valkey) \d+\.\d+\.\d+`), "redis VERSION"},
 	{regexp.MustCompile(`[ \n]+`), " "},
@@ -85,17 +87,30 @@ func TestReadmeCommands(t *testing.T) {
 		command, want, _ := strings.Cut(text, "\n")
 		args := strings.Fields(strings.TrimPrefix(command, "$ rlbench "))
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			c := exec.Command(path, args...)
-			c.Env = append(os.Environ(), "COLUMNS=80", "RLBENCH_REDIS=managed")
-			var out, errs bytes.Buffer
-			c.Stdout, c.Stderr = &out, &errs
-			if err := c.Run(); err != nil {
-				t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
-			}
-			if diff := cmp.Diff(steadied(want), steadied(out.String())); diff != "" {
-				t.Errorf("differs from the README (-README +printed):\n%s\n%s", diff, out.String())
+			got := printed(t, path, args)
+			if diff := cmp.Diff(steadied(want), steadied(got)); diff != "" {
+				t.Errorf("differs from the README (-README +printed):\n%s\n%s", diff, got)
 			}
 		})
+	}
+}
+
+// printed runs an example. In real time a busy machine can miss every edge, and
+// then the honest answer is inconclusive: that alone is worth another try.
+func printed(t *testing.T, path string, args []string) string {
+	t.Helper()
+	for try := 1; ; try++ {
+		c := exec.Command(path, args...)
+		c.Env = append(os.Environ(), "COLUMNS=80", "RLBENCH_REDIS=managed")
+		var out, errs bytes.Buffer
+		c.Stdout, c.Stderr = &out, &errs
+		err := c.Run()
+		if err == nil {
+			return out.String()
+		}
+		if c.ProcessState.ExitCode() != 3 || !slices.Contains(args, "server") || try == 3 {
+			t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+		}
 	}
 }
 
