@@ -103,7 +103,7 @@ func (e *experiment) judge(s loaded, name string, run int, h *runner.History, co
 		return internal(err)
 	}
 	c := report.Case{
-		Description: s.Description, Plan: s.plan, Hash: s.plan.Hash(), Limiter: name,
+		Description: s.Description, Plan: s.plan, Hash: s.hash, Limiter: name,
 		Run: run, Runs: e.runs, Attempts: h.Attempts, Results: h.Results, Judgement: j, Cost: cost,
 	}
 	if oc.Algorithm != nil {

@@ -63,7 +63,7 @@ func writePlan(w io.Writer, s loaded, names []string, arrivals bool) error {
 	if s.Description != "" {
 		fmt.Fprintln(w, printable(s.Description))
 	}
-	fmt.Fprintf(w, "%s in total across all senders, plan %s\n\n", plural(len(p.Arrivals), "request"), p.Hash())
+	fmt.Fprintf(w, "%s in total across all senders, plan %s\n\n", plural(len(p.Arrivals), "request"), s.hash)
 
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "phase\tshape\tfrom\tuntil\trequests\twindows")

@@ -65,6 +65,7 @@ func scenarioNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 type loaded struct {
 	*scenarios.Scenario
 	plan *scenarios.Plan
+	hash string // of the plan
 }
 
 // load reads scenarios and plans them. All mistakes of all files are reported
@@ -99,7 +100,7 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 			errs = append(errs, err)
 			continue
 		}
-		all = append(all, loaded{s, plan})
+		all = append(all, loaded{s, plan, plan.Hash()})
 	}
 	errs = append(errs, distinct(all))
 	if err := errors.Join(errs...); err != nil {

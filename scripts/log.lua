@@ -41,7 +41,7 @@ local allowed = live + cost <= max
 if allowed then
   newest = math.max(newest, now)
   if not peek then
-    -- Redis serves nobody else meanwhile: 10000 members take some 50 ms.
+    -- Redis serves nobody else meanwhile: 10000 members take some 25 ms.
     if cost > 10000 then
       return redis.error_reply('ERR a log admits at most 10000 units at once')
     end

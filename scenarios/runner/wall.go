@@ -26,10 +26,15 @@ const (
 // attempt is repeated with fresh budgets.
 func runWall(ctx context.Context, c Config) (*History, error) {
 	begin := time.Now()
+	var h *History // of the attempt before
 	for attempt := 1; ; attempt++ {
 		offset, err := clockOffset(ctx, c)
-		if err != nil {
+		switch {
+		case err != nil && h == nil:
 			return nil, err
+		case err != nil:
+			h.Lost = err
+			return h, nil
 		}
 		first, _ := c.Plan.Span()
 		edge := nextEdge(time.Now().Add(offset+headroom-first), c.Plan.Limit.Window)
@@ -38,7 +43,7 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 		}
 		r := newRun(c, edge, attempt)
 		r.paced(ctx, edge.Add(-offset))
-		h := r.history(ctx)
+		h = r.history(ctx)
 		again := attempt < minAttempts || attempt < maxAttempts && time.Since(begin) < retryBudget
 		if h.Misplaced == 0 || !again || h.Interrupted || h.Lost != nil {
 			return h, nil

@@ -237,3 +237,23 @@ func TestLostTargetEndsARealTimeRun(t *testing.T) {
 		}
 	})
 }
+
+// A server that goes away between two attempts takes nothing back: the attempt
+// that was made is returned, so that its keys are known and its counts reported.
+func TestClockLostBetweenAttempts(t *testing.T) {
+	gone := errors.New("connection refused")
+	c := config(plan(t, scenarios.Server, "10/50ms", "name: a, at: edge, shape: burst, count: 2"), decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+		return limiter.Decision{Allowed: true, At: time.UnixMicro(1)}, nil // in a wrong window
+	}))
+	asked := 0
+	c.ServerClock = func(context.Context) (time.Duration, error) {
+		if asked++; asked > 1 {
+			return 0, gone
+		}
+		return 0, nil
+	}
+	h := run(t, t.Context(), c)
+	if !errors.Is(h.Lost, gone) || h.Attempts != 1 || sent(h) != 2 || h.Misplaced != 2 {
+		t.Errorf("lost %v, %d attempts, %d sent, %d misplaced", h.Lost, h.Attempts, sent(h), h.Misplaced)
+	}
+}
