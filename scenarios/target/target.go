@@ -3,6 +3,7 @@
 package target
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,25 +20,44 @@ type Target struct {
 	// claims nothing.
 	Name      string
 	Algorithm *limiter.Algorithm
-	Limiter   limiter.Limiter
-	// Keys are the names of all keys that an identity has in Redis.
-	Keys func(identity string) []string
+	// Tells is what its decisions say.
+	Tells scenarios.Tells
+	// Limiter enforces a limit. Limiters of one target share budgets, as those of
+	// a service do whose limit is changed.
+	Limiter func(limiter.Limit) (limiter.Limiter, error)
+	// Keys are the names of the keys that a call for an identity at an instant
+	// may touch.
+	Keys func(identity string, at time.Time) []string
+	// TTLFloor is the least time that keys live however short the window is.
+	TTLFloor time.Duration
+	// Costs says that requests may cost more than one unit.
+	Costs bool
 }
 
 // Options are what every target needs to know.
 type Options struct {
-	Limit limiter.Limit
 	Clock scenarios.Clock
-	// Prefix starts every key of this target.
+	// Prefix starts every key, or every identity where keys have other names.
 	Prefix string
+	// Model is what a foreign limiter claims to be, if it is not what is written
+	// beside it: the name of an algorithm, "none", or "" for what is written.
+	Model string
+}
+
+// Needs are what traffic asks of a target.
+type Needs struct {
+	Limits []limiter.Limit
+	Clock  scenarios.Clock
+	Costs  bool // some requests cost more than one unit
 }
 
 // A kind of target is chosen by the form of its name.
 type kind struct {
 	name, doc string
 	matches   func(name string) bool
-	check     func(name string, l limiter.Limit) error
-	open      func(s *backend.Server, name string, o Options) (*Target, error)
+	// check reports what of the needs a target cannot meet, before it is opened.
+	check func(name string, n Needs, model string) error
+	open  func(ctx context.Context, s *backend.Server, name string, o Options) (*Target, error)
 }
 
 // kinds is the table of all kinds of target. To add one, add its row.
@@ -81,22 +101,23 @@ func Names(list []string) ([]string, error) {
 	return distinct, nil
 }
 
-// Check reports whether a target can enforce a limit, without opening it.
-func Check(name string, l limiter.Limit) error {
+// Check reports whether a target can meet what traffic needs, without opening
+// it.
+func Check(name string, n Needs, model string) error {
 	k, err := kindOf(name)
 	if err != nil {
 		return err
 	}
-	return k.check(name, l)
+	return k.check(name, n, model)
 }
 
 // Open opens a target on a server. The server stays the caller's.
-func Open(s *backend.Server, name string, o Options) (*Target, error) {
+func Open(ctx context.Context, s *backend.Server, name string, o Options) (*Target, error) {
 	k, err := kindOf(name)
 	if err != nil {
 		return nil, err
 	}
-	return k.open(s, name, o)
+	return k.open(ctx, s, name, o)
 }
 
 func kindOf(name string) (kind, error) {
@@ -113,10 +134,12 @@ func isAlgorithm(name string) bool {
 	return ok
 }
 
-func checkAlgorithm(name string, l limiter.Limit) error {
+func checkAlgorithm(name string, n Needs, _ string) error {
 	a, _ := limiter.Named(name)
-	if err := a.Validate(l); err != nil {
-		return fmt.Errorf("algorithm %s: %w", name, err)
+	for _, l := range n.Limits {
+		if err := a.Validate(l); err != nil {
+			return fmt.Errorf("algorithm %s: %w", name, err)
+		}
 	}
 	return nil
 }
@@ -125,19 +148,26 @@ func checkAlgorithm(name string, l limiter.Limit) error {
 // about real time. It only matters for keys of a run that was killed.
 const virtualTTL = time.Hour
 
-func openAlgorithm(s *backend.Server, name string, o Options) (*Target, error) {
+func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options) (*Target, error) {
 	a, _ := limiter.Named(name)
-	config := limiter.Config{
-		Algorithm: a, Limit: o.Limit, Prefix: o.Prefix, Policy: "rlbench",
-		// The tester wants to see errors, not what a policy makes of them.
-		OnFailure: limiter.FailError,
-	}
+	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true}
 	if o.Clock == scenarios.Virtual {
-		config.TTLFloor = virtualTTL
+		t.TTLFloor = virtualTTL
 	}
-	l, err := limiter.New(s.Client(), config)
-	if err != nil {
-		return nil, fmt.Errorf("open target %s: %w", name, err)
+	var keys func(string) []string
+	t.Limiter = func(l limiter.Limit) (limiter.Limiter, error) {
+		opened, err := limiter.New(s.Client(), limiter.Config{
+			Algorithm: a, Limit: l, Prefix: o.Prefix, Policy: "rlbench", TTLFloor: t.TTLFloor,
+			// The tester wants to see errors, not what a policy makes of them.
+			OnFailure: limiter.FailError,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("open target %s: %w", name, err)
+		}
+		keys = opened.Keys
+		return opened, nil
 	}
-	return &Target{Name: name, Algorithm: &a, Limiter: l, Keys: l.Keys}, nil
+	// The limit is not part of a key.
+	t.Keys = func(identity string, _ time.Time) []string { return keys(identity) }
+	return t, nil
 }

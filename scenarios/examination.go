@@ -1,0 +1,84 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+)
+
+// Examination is what was found in Redis after a run, and how the limiter
+// answered when it was asked again about some identities.
+type Examination struct {
+	// Keys are the keys that a sample of identities left.
+	Keys []KeyState
+	// Total counts the keys of all identities.
+	Total int
+	// Undeclared are keys that a run made without naming them; at most ten.
+	Undeclared []string
+	// Split are the keys of one call that are not in one slot; nil if all are.
+	Split []string
+	// Bytes is the memory of all keys; nil if the server does not tell.
+	Bytes *int64
+	// Left is what was still there after the scenario's drain; nil without one.
+	Left *Left
+	// Interviews are repeated questions; none unless the clock is virtual.
+	Interviews []Interview
+	// Incomplete says why a part could not be examined; empty if all was.
+	Incomplete string
+}
+
+// Left is what is in Redis after everything should have expired.
+type Left struct {
+	Keys  int
+	Bytes *int64
+}
+
+// KeyState is one key right after a run.
+type KeyState struct {
+	Name     string
+	Identity Identity
+	// TTL is its time to live; NoTTL if it never expires.
+	TTL time.Duration
+	// Read is when that was read, as an offset of the runner's stopwatch.
+	Read time.Duration
+	// Elements are the members of a collection, and 1 for a string.
+	Elements int64
+	// Collection says that it is a set, sorted set, list or hash.
+	Collection bool
+	// Address is an IP address that its name or its value holds; "" if none.
+	Address string
+}
+
+// NoTTL is the time to live of a key that never expires.
+const NoTTL = time.Duration(-1)
+
+// Identity is a client under one of its pseudonyms.
+type Identity struct{ Key, Pseudonym int32 }
+
+// Interview is a conversation with a limiter about one identity after a run, at
+// virtual instants. What was not asked is nil.
+type Interview struct {
+	Identity Identity
+	Limit    limiter.Limit
+	// At is when it began.
+	At time.Time
+	// Peeked is the answer to a peek, Then that of the same request right after
+	// it; PeekWrote says that the peek changed the state.
+	Peeked, Then *limiter.Decision
+	PeekWrote    bool
+	// Denied is a denial, and DenialWrote says that it changed the state.
+	Denied      *limiter.Decision
+	DenialWrote bool
+	// Early is the answer one unit of time before the denial's RetryAfter is
+	// over, Due the one when it is.
+	Early, Due *limiter.Decision
+	// Immortal are keys that lost their time to live and did not get one with
+	// the next call.
+	Immortal []string
+	// Rested is the answer after a silence of ten windows.
+	Rested *limiter.Decision
+	// Huge is the answer to a cost above the limit, Negative the one to a cost
+	// of -1, if it was one; NegativeWrote says that this changed the state.
+	Huge, Negative *limiter.Decision
+	NegativeWrote  bool
+}
