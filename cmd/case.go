@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -14,13 +16,18 @@ import (
 	"github.com/rlbench/rlbench/scenarios/target"
 )
 
-// one runs one limiter under one scenario, judges it and cleans up.
+// one runs one limiter under one scenario, looks at what it left, judges it and
+// cleans up.
 func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, run int) error {
 	what := fmt.Sprintf("%s %s", s.Name, name)
 	p.describe(what)
-	t, err := target.Open(e.server, name, target.Options{
-		Limit: s.plan.Limit, Clock: s.plan.Clock, Prefix: fmt.Sprintf("%s:%s:%d", e.keyPrefix, e.id, len(e.cases)),
-	})
+	mark := fmt.Sprintf("%s:%s:%d", e.keyPrefix, e.id, e.opened)
+	e.opened++
+	t, err := target.Open(stop.ctx, e.server, name, target.Options{Limit: s.plan.Limit, Clock: s.plan.Clock, Prefix: mark, Model: e.model})
+	if err != nil {
+		return cannotOpen(err)
+	}
+	limiters, err := limitersOf(t, s.plan)
 	if err != nil {
 		return internal(err)
 	}
@@ -29,7 +36,7 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		return targetTrouble(err)
 	}
 	h, err := runner.Run(stop.ctx, runner.Config{
-		Limiter: t.Limiter, Plan: s.plan, Identity: identity, MaxInFlight: e.maxInFlight,
+		Limiters: limiters, Plan: s.plan, Identity: identity, MaxInFlight: e.maxInFlight,
 		ServerClock: e.serverClock, Stopwatch: e.Stopwatch, Handled: &e.handled,
 		Waiting: func(edge time.Time, attempt int) {
 			p.describe(fmt.Sprintf("%s, edge at %s, attempt %d", what, edge.Format(time.TimeOnly+" UTC"), attempt))
@@ -38,44 +45,64 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 	if err != nil {
 		return targetTrouble(err)
 	}
-	keys, identities := usedKeys(t, s.plan, h)
+	traffic := target.Traffic{
+		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: identity, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
+	}
+	traces := traffic.Traces(t)
 	if !e.keepKeys {
-		defer e.remove(keys)
+		defer func() { e.remove(traces.Keys()) }()
 	}
 	if stop.twice() {
 		return nil
 	}
-	e.lost = h.Lost
-	var cost *report.Cost
-	if h.Attempts == 1 && h.Lost == nil {
-		cost = e.cost(meter, keys, identities, decided(h))
+	a := assessed{target: t, run: run, history: h, stuck: e.unstick(t, h)}
+	if h.Lost != nil && a.stuck == "" {
+		e.lost = h.Lost
 	}
-	return e.judge(s, name, run, h, cost)
+	if e.lost == nil && a.stuck == "" {
+		if h.Attempts == 1 {
+			a.cost = e.cost(meter, traces.Keys(), traces.Identities(), decided(h))
+		}
+		a.examined = e.examine(stop, p, what, t, traffic)
+	}
+	return e.judge(s, name, a)
+}
+
+// limitersOf opens the limiter of each phase: a phase can have a limit of its own.
+func limitersOf(t *target.Target, p *scenarios.Plan) ([]limiter.Limiter, error) {
+	byLimit := map[limiter.Limit]limiter.Limiter{}
+	all := make([]limiter.Limiter, len(p.Phases))
+	for i, phase := range p.Phases {
+		l, ok := byLimit[phase.Limit]
+		if !ok {
+			var err error
+			if l, err = t.Limiter(phase.Limit); err != nil {
+				return nil, err
+			}
+			byLimit[phase.Limit] = l
+		}
+		all[i] = l
+	}
+	return all, nil
+}
+
+// cannotOpen is about a target that Redis does not take, such as a script with a
+// mistake: nothing was sent.
+func cannotOpen(err error) error {
+	var script *backend.ScriptError
+	if errors.As(err, &script) {
+		return usage(err, "mend the script; redis-cli -x script load < FILE says the same")
+	}
+	return targetTrouble(err)
 }
 
 // identity names the senders of a plan. They are invented, so they need no
 // pseudonym.
-func identity(key int32, attempt int) string { return fmt.Sprintf("k%d-%d", key, attempt) }
-
-// usedKeys are the Redis keys that a history can have left, and how many
-// identities of its last attempt used them.
-func usedKeys(t *target.Target, p *scenarios.Plan, h *runner.History) (keys []string, identities int) {
-	sent := make([]bool, p.Keys)
-	for i, r := range h.Results {
-		if r.Outcome != scenarios.Missed || h.Attempts > 1 {
-			sent[p.Arrivals[i].Key] = true
-		}
+func identity(id scenarios.Identity, attempt int) string {
+	if id.Pseudonym == 0 {
+		return fmt.Sprintf("k%d-%d", id.Key, attempt)
 	}
-	for key, used := range sent {
-		if !used {
-			continue
-		}
-		identities++
-		for attempt := 1; attempt <= h.Attempts; attempt++ {
-			keys = append(keys, t.Keys(identity(int32(key), attempt))...)
-		}
-	}
-	return keys, identities
+	return fmt.Sprintf("k%d-%d-p%d", id.Key, attempt, id.Pseudonym)
 }
 
 func decided(h *runner.History) int64 {
@@ -88,23 +115,78 @@ func decided(h *runner.History) int64 {
 	return n
 }
 
-// judge turns a history into a case of the report.
-func (e *experiment) judge(s loaded, name string, run int, h *runner.History, cost *report.Cost) error {
-	oc := &oracle.Case{
-		Plan: s.plan, Results: h.Results, Edge: h.Edge, Name: name,
-		Checks: append(append([]scenarios.Check{}, s.Checks...), e.checks...), MaxOvershoot: e.overshoot,
-		Misplaced: h.Misplaced, Interrupted: h.Interrupted, Lost: h.Lost,
+// unstick frees a server that a script of the target keeps busy. It returns what
+// was done about it, or "" if nothing was wrong.
+func (e *experiment) unstick(t *target.Target, h *runner.History) string {
+	if !t.Foreign || !slices.ContainsFunc(h.Results, func(r scenarios.Result) bool { return r.Outcome == scenarios.Unknown }) {
+		return ""
 	}
-	if a, ok := limiter.Named(name); ok {
-		oc.Algorithm = &a
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	remedy, err := e.server.Unstick(ctx)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return ""
+	case err != nil:
+		e.lost = err
+		return ""
+	case remedy == backend.RemedyKilled:
+		return "Redis was told to end it"
+	case remedy == backend.RemedyReplaced:
+		return "Redis was replaced by a fresh one"
+	}
+	return ""
+}
+
+// examine looks at the keys of a run, twice if it has to drain. What cannot be
+// had is no reason to lose the rest.
+func (e *experiment) examine(stop *interrupt, p *progress, what string, t *target.Target, traffic target.Traffic) *scenarios.Examination {
+	if stop.ctx.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(stop.ctx, time.Minute)
+	defer cancel()
+	found, err := target.Examine(ctx, e.server, t, traffic)
+	if err == nil && traffic.Plan.Drain > 0 {
+		p.describe(what + ", waiting for keys to expire")
+		err = target.Drain(stop.ctx, e.server, t, traffic, found)
+	}
+	if err != nil && stop.ctx.Err() == nil {
+		fmt.Fprintf(e.Err, "rlbench: warning: not all of what %s left in Redis was examined: %v\n", t.Name, err)
+		found.Incomplete = err.Error()
+	}
+	return found
+}
+
+// assessed is a run that is over, with everything that is known about it.
+type assessed struct {
+	target   *target.Target // nil if it had no turn
+	run      int
+	history  *runner.History
+	stuck    string // what was done about a script that did not end
+	cost     *report.Cost
+	examined *scenarios.Examination
+}
+
+// judge turns a history into a case of the report.
+func (e *experiment) judge(s loaded, name string, a assessed) error {
+	h := a.history
+	oc := &oracle.Case{
+		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: name,
+		Checks: append(append([]scenarios.Check{}, s.Checks...), e.checks...), MaxOvershoot: e.overshoot,
+		Misplaced: h.Misplaced, Interrupted: h.Interrupted, Lost: h.Lost, Stuck: a.stuck, Examined: a.examined,
+	}
+	if a.target != nil {
+		oc.Algorithm, oc.Tells = a.target.Algorithm, a.target.Tells
+		oc.LongestTTL = a.target.LongestTTL(s.plan.Limit)
 	}
 	j, err := oracle.Judge(oc)
 	if err != nil {
 		return internal(err)
 	}
 	c := report.Case{
-		Description: s.Description, Plan: s.plan, Hash: s.hash, Limiter: name,
-		Run: run, Runs: e.runs, Attempts: h.Attempts, Results: h.Results, Judgement: j, Cost: cost,
+		Description: s.Description, Plan: h.Plan, Hash: s.hash, Limiter: name,
+		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Results: h.Results, Judgement: j, Cost: a.cost,
 	}
 	if oc.Algorithm != nil {
 		c.Algorithm = oc.Algorithm.Name
@@ -145,13 +227,19 @@ func patience(keys []string) time.Duration {
 }
 
 // remove deletes keys, by a new connection if the second interrupt has closed
-// the client. The keys of a private server go with it.
+// the client. A private server is emptied: the next run has to find it so.
 func (e *experiment) remove(keys []string) {
-	if e.server.Flavour() != backend.Live || len(keys) == 0 {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience(keys))
 	defer cancel()
+	if e.server.Flavour() != backend.Live {
+		if err := e.server.Clear(ctx); err != nil && e.lost == nil {
+			e.lost = err
+		}
+		return
+	}
+	if len(keys) == 0 {
+		return
+	}
 	err := e.server.Delete(ctx, keys)
 	if err != nil && e.lost == nil {
 		err = e.removeAnew(keys)

@@ -22,7 +22,6 @@ type experiment struct {
 	*app
 	*runOptions
 	scenarios []loaded
-	limiters  []string
 	checks    []scenarios.Check
 	overshoot *big.Rat
 	sinks     sinks
@@ -30,6 +29,7 @@ type experiment struct {
 
 	server  *backend.Server
 	id      string // of this invocation, in every key
+	opened  int    // targets so far, in every key too
 	handled atomic.Int64
 	cases   []report.Case
 	lost    error // the target, for good
@@ -149,11 +149,12 @@ func (e *experiment) publish(r *report.Report, signal os.Signal) error {
 }
 
 // refused reports whether a limiter decided nothing because the server answered
-// every request with an error: no permission, no memory, no such command.
+// every request with an error (no permission, no memory, a script that fails), or
+// never.
 func (e *experiment) refused() bool {
 	for _, c := range e.cases {
 		m := c.Judgement.Measures
-		if m.Errored > 0 && m.Errored == m.Planned {
+		if failed := m.Errored + m.Unknown; failed > 0 && failed == m.Planned {
 			return true
 		}
 	}
@@ -177,7 +178,7 @@ func (e *experiment) all(stop *interrupt) error {
 	e.id = hex.EncodeToString(id[:])
 	total := int64(0)
 	for _, s := range e.scenarios {
-		total += int64(len(s.plan.Arrivals) * len(e.limiters) * e.runs)
+		total += int64(len(s.plan.Arrivals) * len(s.limiters) * e.runs)
 	}
 	if err := e.server.Warm(stop.ctx, e.connections()); err != nil {
 		return targetTrouble(err)
@@ -186,7 +187,7 @@ func (e *experiment) all(stop *interrupt) error {
 	defer p.stop()
 	for run := 1; run <= e.runs; run++ {
 		for _, s := range e.scenarios {
-			for _, name := range e.limiters {
+			for _, name := range s.limiters {
 				if stop.ctx.Err() != nil || e.lost != nil {
 					return nil
 				}
@@ -216,15 +217,15 @@ func (e *experiment) connections() int {
 // it is reported as missed instead of not at all.
 func (e *experiment) rest(interrupted bool) error {
 	for _, s := range e.scenarios {
-		for _, name := range e.limiters {
+		for _, name := range s.limiters {
 			had := slices.ContainsFunc(e.cases, func(c report.Case) bool {
-				return c.Plan == s.plan && c.Limiter == name
+				return c.Plan.Scenario == s.Name && c.Limiter == name
 			})
 			if had {
 				continue
 			}
-			h := &runner.History{Results: make([]scenarios.Result, len(s.plan.Arrivals)), Interrupted: interrupted, Lost: e.lost}
-			if err := e.judge(s, name, 1, h, nil); err != nil {
+			h := &runner.History{Plan: s.plan, Results: make([]scenarios.Result, len(s.plan.Arrivals)), Interrupted: interrupted, Lost: e.lost}
+			if err := e.judge(s, name, assessed{run: 1, history: h}); err != nil {
 				return err
 			}
 		}

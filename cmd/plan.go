@@ -13,6 +13,7 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
+	"github.com/rlbench/rlbench/scenarios/target"
 )
 
 func planCommand(a *app) *cobra.Command {
@@ -36,15 +37,14 @@ func planCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			names, err := o.targets(all)
-			if err != nil {
+			if all, err = o.targets(a, all); err != nil {
 				return err
 			}
 			for i, s := range all {
 				if i > 0 {
 					fmt.Fprintln(a.Out)
 				}
-				if err := writePlan(a.Out, s, names, arrivals); err != nil {
+				if err := writePlan(a.Out, s, o.model, arrivals); err != nil {
 					return err
 				}
 			}
@@ -57,7 +57,7 @@ func planCommand(a *app) *cobra.Command {
 }
 
 // writePlan prints phases, window edges and expectations.
-func writePlan(w io.Writer, s loaded, names []string, arrivals bool) error {
+func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 	p := s.plan
 	fmt.Fprintf(w, "%s  limit %s, %s clock, seed %d, %s\n", p.Scenario, p.Limit, p.Clock, p.Seed, plural(p.Keys, "key"))
 	if s.Description != "" {
@@ -73,14 +73,15 @@ func writePlan(w io.Writer, s loaded, names []string, arrivals bool) error {
 	}
 	fmt.Fprintln(t)
 	fmt.Fprintln(t, "algorithm\tadmits\tby phase\tdenies\tpeak in "+limiter.FormatDuration(p.Limit.Window)+"\tworst case")
-	for _, name := range names {
-		algorithm, ok := limiter.Named(name)
-		if !ok {
+	for _, name := range s.limiters {
+		algorithm := target.Claims(name, model)
+		if algorithm == nil {
+			fmt.Fprintf(t, "%s\tclaims nothing\n", name)
 			continue
 		}
-		e := oracle.Expect(p, algorithm)
+		e := oracle.Expect(p, *algorithm)
 		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%d%s\t%d\n", name, e.Measures.Admitted, admittedByPhase(e), e.Measures.Denied,
-			e.Measures.PeakInWindow, overLimit(e.Measures), algorithm.Worst(p.Limit))
+			e.Measures.PeakInWindow, overLimit(e.Measures), e.Promise.MaxInWindow)
 	}
 	if err := t.Flush(); err != nil {
 		return err

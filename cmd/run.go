@@ -105,11 +105,14 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	if err != nil {
 		return nil, err
 	}
-	names, err := o.targets(all)
-	if err != nil {
+	if all, err = o.targets(a, all); err != nil {
 		return nil, err
 	}
-	e := &experiment{app: a, runOptions: o, scenarios: all, limiters: names}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.limiters...)
+	}
+	e := &experiment{app: a, runOptions: o, scenarios: all}
 	for _, text := range o.checks {
 		check, err := parseCheck(text, all, names)
 		if err != nil {
@@ -189,7 +192,7 @@ func parseCheck(text string, all []loaded, limiters []string) (scenarios.Check, 
 	if check.Phase != "" {
 		for _, s := range all {
 			var phases []string
-			for _, p := range s.Phases {
+			for _, p := range s.plan.Phases {
 				phases = append(phases, p.Name)
 			}
 			if err := known("phase", check.Phase, phases); err != nil {

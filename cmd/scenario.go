@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,18 +23,24 @@ type scenarioOptions struct {
 	clock      string
 	seed       uint64
 	set        []string
+	model      string
 }
 
 func (o *scenarioOptions) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringSliceVarP(&o.algorithms, "algorithm", "a", []string{"fixed", "log", "counter"}, "limiters under test, or all")
+	f.StringSliceVarP(&o.algorithms, "algorithm", "a", []string{"fixed", "log", "counter"}, "limiters under test: names, all, lua:PATH, faulty:NAME")
+	f.StringVar(&o.model, "model", "", "what a lua: target claims to be, instead of what its mapping says: "+strings.Join(models(), ", "))
 	f.StringVarP(&o.limit, "limit", "l", "", "limit instead of the scenario's, such as 100/1m")
 	f.StringVar(&o.clock, "clock", "", "clock instead of the scenario's: virtual, server or client")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random shapes")
 	f.StringArrayVar(&o.set, "set", nil, "change a value of the scenario: path=value, such as phases.after-edge.count=50")
 	complete(c, "algorithm", func() []string { return append(limiter.Names(), "all") })
 	complete(c, "clock", clockNames)
+	complete(c, "model", models)
 }
+
+// models are what a foreign limiter can claim to be.
+func models() []string { return append(limiter.Names(), target.NoModel) }
 
 // complete offers a closed list on the command line.
 func complete(c *cobra.Command, flag string, values func() []string) {
@@ -64,8 +71,22 @@ func scenarioNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 // loaded is a scenario with its timetable.
 type loaded struct {
 	*scenarios.Scenario
-	plan *scenarios.Plan
-	hash string // of the plan
+	plan     *scenarios.Plan
+	hash     string   // of the plan
+	limiters []string // under test
+	optional bool     // one of all: left out where it does not suit
+}
+
+// needs are what the traffic of a scenario asks of a limiter.
+func (s loaded) needs() target.Needs {
+	n := target.Needs{Clock: s.plan.Clock}
+	for _, phase := range s.plan.Phases {
+		if !slices.Contains(n.Limits, phase.Limit) {
+			n.Limits = append(n.Limits, phase.Limit)
+		}
+	}
+	n.Costs = slices.ContainsFunc(s.plan.Arrivals, func(a scenarios.Arrival) bool { return a.Cost > 1 })
+	return n
 }
 
 // load reads scenarios and plans them. All mistakes of all files are reported
@@ -85,28 +106,44 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 	}
 	var all []loaded
 	var errs []error
-	for _, name := range expand(names) {
-		s, err := a.read(name, defaults, set)
-		if err != nil {
+	for _, named := range expand(names) {
+		one, err := a.loadOne(named, defaults, set, override)
+		switch {
+		case err == nil:
+			all = append(all, one)
+		case named.optional:
+			a.leaveOut(named.name, err)
+		default:
 			errs = append(errs, err)
-			continue
 		}
-		override(s)
-		plan, err := scenarios.NewPlan(s)
-		for _, check := range s.Checks {
-			err = errors.Join(err, check.Validate(s.Limit))
-		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		all = append(all, loaded{s, plan, plan.Hash()})
 	}
 	errs = append(errs, distinct(all))
 	if err := errors.Join(errs...); err != nil {
 		return nil, usage(err, loadHint(names, err))
 	}
 	return all, nil
+}
+
+// loadOne reads and plans one scenario.
+func (a *app) loadOne(n named, d scenarios.Defaults, set []scenarios.Assignment, override func(*scenarios.Scenario)) (loaded, error) {
+	s, err := a.read(n.name, d, set)
+	if err != nil {
+		return loaded{}, err
+	}
+	override(s)
+	plan, err := scenarios.NewPlan(s)
+	for _, check := range s.Checks {
+		err = errors.Join(err, check.Validate(s.Limit))
+	}
+	if err != nil {
+		return loaded{}, err
+	}
+	return loaded{Scenario: s, plan: plan, hash: plan.Hash(), optional: n.optional}, nil
+}
+
+// leaveOut tells that one of all scenarios is left out, and why.
+func (a *app) leaveOut(name string, why error) {
+	fmt.Fprintf(a.Err, "rlbench: left out %s: %s\n", name, printable(strings.ReplaceAll(why.Error(), "\n", "; ")))
 }
 
 // loadHint is a command that helps with what went wrong.
@@ -159,16 +196,22 @@ func (o *scenarioOptions) overrides(a *app, c *cobra.Command) (scenarios.Default
 	}, nil
 }
 
+// named is a scenario that was asked for; optional if as one of all.
+type named struct {
+	name     string
+	optional bool
+}
+
 // expand replaces "all" by every built-in.
-func expand(names []string) []string {
-	var out []string
+func expand(names []string) []named {
+	var out []named
 	for _, name := range names {
 		if name != "all" {
-			out = append(out, name)
+			out = append(out, named{name, false})
 			continue
 		}
 		for _, b := range scenarios.Builtins() {
-			out = append(out, b.Name)
+			out = append(out, named{b.Name, true})
 		}
 	}
 	return out
@@ -227,23 +270,63 @@ func isPath(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// targets resolves the limiters under test and refuses limits that one of them
-// cannot enforce.
-func (o *scenarioOptions) targets(all []loaded) ([]string, error) {
+// targets finds the limiters under test for every scenario, and refuses what one
+// of them cannot do; of all scenarios those are left out that do not suit.
+func (o *scenarioOptions) targets(a *app, all []loaded) ([]loaded, error) {
 	names, err := target.Names(o.algorithms)
 	if err != nil {
 		return nil, usage(err, "rlbench list algorithms")
 	}
+	if err := o.checkModel(names); err != nil {
+		return nil, err
+	}
+	var kept []loaded
 	var errs []error
 	for _, s := range all {
+		needs := s.needs()
 		for _, name := range names {
-			if err := target.Check(name, s.Limit); err != nil {
+			switch err := target.Check(name, needs, o.model); {
+			case err == nil:
+				s.limiters = append(s.limiters, name)
+			case s.optional && target.Check(name, target.Needs{Clock: scenarios.Virtual}, o.model) == nil,
+				s.optional && target.Check(name, target.Needs{Clock: scenarios.Server}, o.model) == nil:
+				a.leaveOut(s.Name, err)
+			default:
 				errs = append(errs, fmt.Errorf("scenario %s: %w", s.Name, err))
 			}
 		}
+		if len(s.limiters) > 0 {
+			kept = append(kept, s)
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, usage(err, "leave that algorithm out with --algorithm, or choose another --limit")
+		return nil, usage(err, targetHint(err))
 	}
-	return names, nil
+	if len(kept) == 0 {
+		return nil, usagef("rlbench list scenarios", "no scenario suits %s", strings.Join(names, ", "))
+	}
+	return kept, nil
+}
+
+// targetHint is what helps with a target that cannot do what is asked.
+func targetHint(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return "leave that algorithm out with --algorithm, or choose another --limit"
+}
+
+// checkModel refuses a model that is none, or that nobody could claim.
+func (o *scenarioOptions) checkModel(names []string) error {
+	if o.model == "" {
+		return nil
+	}
+	if err := known("model", o.model, models()); err != nil {
+		return usage(fmt.Errorf("--model: %w", err), "--model log")
+	}
+	if !slices.ContainsFunc(names, target.Claimable) {
+		return usagef("--algorithm lua:PATH --model "+o.model, "--model cannot apply: bundled limiters are what their names say")
+	}
+	return nil
 }

@@ -38,7 +38,7 @@ type Algorithm struct {
 
 // Algorithms is the table of all algorithms, in the order in which lists show
 // them. To add one, add its row.
-var Algorithms = []Algorithm{Fixed, Log, Counter}
+var Algorithms = []Algorithm{Fixed, Log, Counter, GCRA}
 
 // Names are the names of all algorithms.
 func Names() []string {

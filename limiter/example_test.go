@@ -149,6 +149,7 @@ func ExampleAlgorithm_worst() {
 	// fixed   200 in any minute at worst
 	// log     100 in any minute at worst
 	// counter 200 in any minute at worst
+	// gcra    199 in any minute at worst
 }
 
 // An HTTP service rounds the wait up: a client that comes a moment early is

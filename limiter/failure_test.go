@@ -148,7 +148,7 @@ func TestRefusals(t *testing.T) {
 // TestForeignValue: a string that no script wrote is an error, not a zero.
 func TestForeignValue(t *testing.T) {
 	client := embedded(t).Client()
-	for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Counter} {
+	for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Counter, limiter.GCRA} {
 		c := config(a)
 		c.Policy = "foreign"
 		l, err := limiter.New(client, c)

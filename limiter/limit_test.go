@@ -143,9 +143,9 @@ func TestValidateNamesTheLimit(t *testing.T) {
 	}
 }
 
-// TestCounterRefusesInexactLimits: the largest count for a window is what the
-// error says it is.
-func TestCounterRefusesInexactLimits(t *testing.T) {
+// TestInexactLimitsAreRefused: the largest count for a window is what the error
+// says it is, for those who multiply the two.
+func TestInexactLimitsAreRefused(t *testing.T) {
 	for _, row := range []struct {
 		why    string
 		l      limiter.Limit
@@ -157,12 +157,14 @@ func TestCounterRefusesInexactLimits(t *testing.T) {
 		{"in a minute", limiter.Limit{Max: limiter.MaxMax, Window: time.Minute}, true},
 		{"0 always fits", limiter.Limit{Window: limiter.MaxWindow}, false},
 	} {
-		err := limiter.Counter.Validate(row.l)
-		if (err != nil) != row.refuse {
-			t.Errorf("%s: got error %v, want one: %t", row.why, err, row.refuse)
-		}
-		if err != nil && !strings.Contains(err.Error(), row.l.String()) {
-			t.Errorf("%s: the error does not name the limit %s: %v", row.why, row.l, err)
+		for _, a := range []limiter.Algorithm{limiter.Counter, limiter.GCRA} {
+			err := a.Validate(row.l)
+			if (err != nil) != row.refuse {
+				t.Errorf("%s: %s: got error %v, want one: %t", row.why, a.Name, err, row.refuse)
+			}
+			if err != nil && !strings.Contains(err.Error(), row.l.String()) {
+				t.Errorf("%s: %s: the error does not name the limit %s: %v", row.why, a.Name, row.l, err)
+			}
 		}
 		for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Log} {
 			if err := a.Validate(row.l); err != nil {

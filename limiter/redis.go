@@ -3,7 +3,6 @@ package limiter
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha1" // what EVALSHA takes
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -36,13 +35,14 @@ type Config struct {
 // needs no closing; the client belongs to the caller.
 type Redis struct {
 	client    Processor
+	script    *Script
 	algorithm Algorithm
 	limit     Limit
 	onFailure Failure
 	head      string // of every key, up to and with the brace of the hash tag
 
 	// Arguments that never change, boxed once.
-	sha, source, window, max, ttlFloor any
+	window, max, ttlFloor any
 
 	instance string // makes nonces unique among processes
 	requests atomic.Uint64
@@ -68,12 +68,11 @@ func New(client Processor, c Config) (*Redis, error) {
 	_, _ = rand.Read(id[:]) // never fails: it ends the program instead
 	return &Redis{
 		client:    client,
+		script:    NewScript(client, c.Algorithm.Script),
 		algorithm: c.Algorithm,
 		limit:     c.Limit,
 		onFailure: c.OnFailure,
 		head:      c.Algorithm.keyHead(c.Prefix, c.Policy, c.Limit.Window),
-		sha:       fmt.Sprintf("%x", sha1.Sum([]byte(c.Algorithm.Script))),
-		source:    c.Algorithm.Script,
 		window:    strconv.FormatInt(c.Limit.Window.Microseconds(), 10),
 		max:       strconv.FormatInt(c.Limit.Max, 10),
 		ttlFloor:  strconv.FormatInt(c.TTLFloor.Milliseconds(), 10),
@@ -169,22 +168,6 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 
 // ask gets a decision from Redis, unless it is too late to ask.
 func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return Decision{}, fmt.Errorf("decide in Redis: nothing was sent: %w", err)
-	}
-	reply, err := l.call(ctx, r, nonce)
-	if err != nil {
-		return Decision{}, classify(err)
-	}
-	d, err := l.read(reply)
-	if err != nil {
-		return Decision{}, fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
-	return d, nil
-}
-
-// call is the one place that runs a script.
-func (l *Redis) call(ctx context.Context, r Request, nonce string) (any, error) {
 	var now, cost any = "", "1"
 	if !r.At.IsZero() {
 		now = r.At.UnixMicro()
@@ -192,17 +175,15 @@ func (l *Redis) call(ctx context.Context, r Request, nonce string) (any, error) 
 	if r.Cost > 1 {
 		cost = r.Cost
 	}
-	args := []any{"evalsha", l.sha, 1, l.key(r.Key), now, l.window, l.max, cost, nonce, l.ttlFloor}
-	cmd := redis.NewCmd(ctx, args...)
-	err := l.client.Process(ctx, once{cmd})
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		// The server forgot the script (restart, failover, SCRIPT FLUSH) and ran
-		// nothing, so sending the source cannot count twice.
-		args[0], args[1] = "eval", l.source
-		cmd = redis.NewCmd(ctx, args...)
-		err = l.client.Process(ctx, once{cmd})
+	reply, err := l.script.Run(ctx, []string{l.key(r.Key)}, now, l.window, l.max, cost, nonce, l.ttlFloor)
+	if err != nil {
+		return Decision{}, err
 	}
-	return cmd.Val(), err
+	d, err := l.read(reply)
+	if err != nil {
+		return Decision{}, &ReplyError{Script: l.algorithm.Name, Err: err}
+	}
+	return d, nil
 }
 
 // read turns a reply of the scripts' convention into a decision.
@@ -210,12 +191,12 @@ func (l *Redis) read(reply any) (Decision, error) {
 	var n [5]int64
 	values, ok := reply.([]any)
 	if !ok || len(values) != len(n) {
-		return Decision{}, fmt.Errorf("read reply of script %s: want %d integers, got %v", l.algorithm.Name, len(n), reply)
+		return Decision{}, fmt.Errorf("want %d integers, got %v", len(n), reply)
 	}
 	for i, v := range values {
 		var ok bool
 		if n[i], ok = v.(int64); !ok {
-			return Decision{}, fmt.Errorf("read reply of script %s: value %d is a %T, want an integer: %v", l.algorithm.Name, i+1, v, reply)
+			return Decision{}, fmt.Errorf("value %d is a %T, want an integer: %v", i+1, v, reply)
 		}
 	}
 	d := Decision{

@@ -126,7 +126,7 @@ func TestServerClock(t *testing.T) {
 }
 
 // TestTTLFloor: simulated windows of milliseconds outlive real pauses, admitted
-// or denied, and a window that is longer than the floor keeps its own.
+// or denied, and a used-up window that is longer than the floor keeps its own.
 func TestTTLFloor(t *testing.T) {
 	for _, a := range limiter.Algorithms {
 		for _, row := range []struct {
@@ -141,7 +141,7 @@ func TestTTLFloor(t *testing.T) {
 			t.Run(a.Name+"/"+row.why, func(t *testing.T) {
 				l := open(t, a, func(c *limiter.Config) { c.Limit.Window, c.TTLFloor = row.window, row.floor })
 				const slack = 5 * time.Second // of real time, between the calls
-				allow(t, l, limiter.Request{Key: "k", At: t0})
+				allow(t, l, limiter.Request{Key: "k", At: t0, Cost: l.Limit().Max})
 				life, err := embedded(t).Client().PTTL(t.Context(), l.Keys("k")[0]).Result()
 				if err != nil || life > row.max || life < row.min-slack {
 					t.Errorf("the key lives %s, error %v, want %s to %s", life, err, row.min, row.max)

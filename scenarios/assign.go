@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -36,11 +37,10 @@ func assign(root *yaml.Node, a Assignment) error {
 		last := i == len(steps)-1
 		slot, known := slotOf(node, step)
 		switch {
-		case i == 0 && step == "keys" && slot == nil && !last:
-			// The one mapping of a scenario that may be left out.
-			keys := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-			node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step}, keys)
-			node = keys
+		case slot == nil && !last && node.Kind == yaml.MappingNode && mayBeLeftOut(steps[:i+1]):
+			made := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step}, made)
+			node = made
 			continue
 		case node.Kind == yaml.ScalarNode:
 			return fmt.Errorf("%s is a single value and has no parts", strings.Join(steps[:i], "."))
@@ -49,7 +49,7 @@ func assign(root *yaml.Node, a Assignment) error {
 			node.Content = append(node.Content, key, replacement)
 			return nil
 		case slot == nil:
-			return fmt.Errorf("nothing is called %q there%s; there is %s", step, DidYouMean(step, known), listed(known))
+			return fmt.Errorf("nothing is called %q there%s; there is %s", step, DidYouMean(step, known), cmp.Or(listed(known), "nothing"))
 		case last:
 			*slot = replacement
 			return nil
@@ -61,6 +61,21 @@ func assign(root *yaml.Node, a Assignment) error {
 		node = *slot
 	}
 	return nil
+}
+
+// mayBeLeftOut reports whether a path leads to a mapping that a file need not
+// have: the first assignment to a part of it makes it.
+func mayBeLeftOut(path []string) bool {
+	last := path[len(path)-1]
+	switch len(path) {
+	case 1:
+		return last == "keys"
+	case 2:
+		return path[0] == "keys" && last == "zipf"
+	case 3:
+		return path[0] == "phases" && (last == "repeat" || last == "retry")
+	}
+	return false
 }
 
 // copied is a deep copy of a node.

@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -74,6 +75,12 @@ func TestAssignments(t *testing.T) {
 		{[]string{"keys={}", "keys.count=3"}, func(s *scenarios.Scenario) string { return strings.Repeat("k", s.Keys.Count) }, "kkk", "a key of a mapping that is new itself"},
 		{[]string{"phases=[{name: only, shape: burst, count: 1}]"}, func(s *scenarios.Scenario) string { return s.Phases[0].Name }, "only", "a whole list"},
 		{[]string{"checks.0.value=2*limit"}, func(s *scenarios.Scenario) string { return s.Checks[0].String() }, "admitted <= 2*limit", "a check, which has no name"},
+		{[]string{"keys.zipf.s=1.2"}, func(s *scenarios.Scenario) string { return fmt.Sprintf("%s %g", s.Keys.Distribution, s.Keys.S) }, "zipf 1.2", "a mapping in a mapping, both new"},
+		{[]string{"keys.count=3", "keys.zipf.s=2"}, func(s *scenarios.Scenario) string { return fmt.Sprintf("%d %g", s.Keys.Count, s.Keys.S) }, "3 2", "one in another that is there by now"},
+		{[]string{"phases.first.retry.mode=constant", "phases.first.retry.wait=2s"}, func(s *scenarios.Scenario) string { return s.Phases[0].Retry.Mode + " " + s.Phases[0].Retry.Wait.String() }, "constant 2s", "two parts of a new mapping of a phase"},
+		{[]string{"phases.0.repeat={times: 2, every: 1s}", "phases.first.repeat.times=5"}, func(s *scenarios.Scenario) string { return s.Phases[0].Repeat.Times.String() }, "5", "a part of one that was set as a whole"},
+		{[]string{"drain=2*window"}, func(s *scenarios.Scenario) string { return s.Drain.String() }, "2*window", "a wait"},
+		{[]string{"phases.second.pseudonym=4"}, func(s *scenarios.Scenario) string { return fmt.Sprint(s.Phases[1].Pseudonym) }, "4", "a number"},
 		{[]string{"description='a = b: c'"}, func(s *scenarios.Scenario) string { return s.Description }, "a = b: c", "a quoted text"},
 	} {
 		s, err := assigned(t, row.set...)
@@ -102,7 +109,7 @@ func TestAssignmentsThatCannotBeMade(t *testing.T) {
 			"a typo in the middle of a path",
 		},
 		{
-			"limits=5/1s", `x.yaml: unknown key "limits" in the scenario (did you mean "limit"?); known: version, name, description, limit, clock, seed, keys, phases, checks, faults`,
+			"limits=5/1s", `x.yaml: unknown key "limits" in the scenario (did you mean "limit"?); known: version, name, description, limit, clock, seed, keys, phases, checks, faults, drain`,
 			"a typo at the end of a path is a new key, which is unknown",
 		},
 		{
@@ -130,6 +137,26 @@ func TestAssignmentsThatCannotBeMade(t *testing.T) {
     - {name: second, shape: burst, count: 2*limit}
       ^`,
 			"a value that clashes with one of the file",
+		},
+		{
+			"phases.first.retry.wait=2s", `x.yaml: retry has no "mode"`,
+			"half of a new mapping",
+		},
+		{
+			"phases.first.rety.wait=2s", `x.yaml: set phases.first.rety.wait=2s: nothing is called "rety" there; there is name, shape, count`,
+			"a typo in the name of a mapping that is not there",
+		},
+		{
+			"phases.first.count.max=2", `x.yaml: set phases.first.count.max=2: phases.first.count is a single value and has no parts`,
+			"a path into a value of a phase",
+		},
+		{
+			"keys.zipf.s=0", `x.yaml: zipf s "0": want a number above 0, at most 20`,
+			"a value that a new mapping refuses",
+		},
+		{
+			"keys.zpf.s=1", `x.yaml: set keys.zpf.s=1: nothing is called "zpf" there; there is nothing`,
+			"a typo in a mapping that is new itself",
 		},
 		{
 			".limit=5/1s", `x.yaml: set .limit=5/1s: nothing is called "" there; there is version, name, limit, phases, checks`,

@@ -129,6 +129,32 @@ func TestChecksOfBuiltinsHoldForSmallLimits(t *testing.T) {
 	}
 }
 
+// What was measured once can be compared with what is measured later only if the
+// timetable is still the same.
+func TestTimetablesOfBuiltinsDoNotChange(t *testing.T) {
+	for _, row := range []struct {
+		scenario string
+		limit    limiter.Limit // zero for that of the file
+		want     string
+	}{
+		{"boundary-burst", limiter.Limit{}, "f988889a"},
+		{"boundary-burst", limiter.Limit{Max: 50, Window: 2 * time.Second}, "060047cb"},
+		{"counter-worst", limiter.Limit{}, "6c51bf74"},
+		{"same-microsecond", limiter.Limit{}, "3d245fd5"},
+		{"steady", limiter.Limit{}, "b01a67fb"},
+	} {
+		_, p := builtinPlan(t, builtin(t, row.scenario), row.limit)
+		if got := p.Hash()[:8]; got != row.want {
+			t.Errorf("%s for %s is plan %s, and was %s", row.scenario, p.Limit, got, row.want)
+		}
+	}
+	// Random instants and keys, and a cost.
+	s := scenario(t, "10/1s", "name: a, shape: poisson, for: 1s, rate: 50/s", "name: b, shape: poisson, for: 1s, count: 20, cost: 2}\nkeys: {count: 7")
+	if got := planned(t, s).Hash()[:8]; got != "f8b78e9e" {
+		t.Errorf("what seed 1 draws is plan %s, and was f8b78e9e", got)
+	}
+}
+
 func TestBuiltinsAreFitToPrint(t *testing.T) {
 	all := scenarios.Builtins()
 	if len(all) == 0 {

@@ -51,7 +51,8 @@ func ParseCheck(text string) (Check, error) {
 		return Check{}, fmt.Errorf("check %q: want [algorithm: ]metric[@phase] op value, such as \"log: peak_in_window <= limit\"", text)
 	}
 	c := Check{Algorithm: m[1], Metric: m[2], Phase: m[3], Op: m[4]}
-	if _, err := metricNamed(c.Metric); err != nil {
+	metric, err := metricNamed(c.Metric)
+	if err != nil {
 		return Check{}, fmt.Errorf("check %q: %w", text, err)
 	}
 	value, err := ParseExpr(strings.TrimSpace(m[5]))
@@ -60,8 +61,8 @@ func ParseCheck(text string) (Check, error) {
 	}
 	// Whether the value can be computed shows only with the limit of the run; a
 	// wrong dimension shows with any.
-	if q, err := value.Eval(BuiltinDefaults().Limit); err == nil && q.time != 0 {
-		return Check{}, fmt.Errorf("check %q: want a number, %s is %s", text, value, q.kind())
+	if q, err := value.Eval(BuiltinDefaults().Limit); err == nil && q.time != metric.dimension() {
+		return Check{}, fmt.Errorf("check %q: %s", text, evalValue(value, BuiltinDefaults().Limit, metric))
 	}
 	c.Value = value
 	return c, nil
@@ -69,7 +70,11 @@ func ParseCheck(text string) (Check, error) {
 
 // Validate reports whether the check's value can be computed for a limit.
 func (c Check) Validate(l limiter.Limit) error {
-	if err := evalNumber(c.Value, l); err != nil {
+	metric, err := metricNamed(c.Metric)
+	if err == nil {
+		err = evalValue(c.Value, l, metric)
+	}
+	if err != nil {
 		return fmt.Errorf("check %q: limit %s: %w", c, l, err)
 	}
 	return nil

@@ -22,6 +22,8 @@ func TestParseCheck(t *testing.T) {
 		{"fixed: denied@a != 3*limit/4", scenarios.Check{Algorithm: "fixed", Phase: "a", Metric: "denied", Op: "!="}, "fixed: denied@a != 3*limit/4", "everything at once"},
 		{"error_rate >= 0.1", scenarios.Check{Metric: "error_rate", Op: ">="}, "error_rate >= 0.1", "a metric that is a ratio"},
 		{"admitted <= -1", scenarios.Check{Metric: "admitted", Op: "<="}, "admitted <= -1", "the sign belongs to the value"},
+		{"first_admitted@late == edge + window", scenarios.Check{Phase: "late", Metric: "first_admitted", Op: "=="}, "first_admitted@late == edge + window", "a metric that is a duration"},
+		{"sent@storm.retry <= 0", scenarios.Check{Phase: "storm.retry", Metric: "sent", Op: "<="}, "sent@storm.retry <= 0", "the retries of a phase"},
 		{"admitted <= 100/(limit-100)", scenarios.Check{Metric: "admitted", Op: "<="}, "admitted <= 100/(limit-100)", "only the limit of the run shows whether it can be computed"},
 	} {
 		got, err := scenarios.ParseCheck(row.text)
@@ -40,7 +42,9 @@ func TestParseCheck(t *testing.T) {
 
 func TestChecksThatCannotBeRead(t *testing.T) {
 	const form = `: want [algorithm: ]metric[@phase] op value, such as "log: peak_in_window <= limit"`
-	const metrics = "planned, sent, admitted, denied, errored, unknown, missed, error_rate, peak_in_window, peak_in_short, peak_over_limit, wrong_admissions, wrong_denials"
+	const metrics = "planned, wanted, sent, admitted, denied, errored, unknown, missed, error_rate, admitted_share, first_admitted, last_admitted, " +
+		"peak_in_window, peak_in_short, peak_over_limit, crowd, wrong_admissions, wrong_denials, wrong_share, keys, members, keys_left, bytes_left, " +
+		"service_p50, service_p95, service_p99, service_max, response_p50, response_p95, response_p99, response_max"
 	for _, row := range []struct{ text, want, why string }{
 		{"", `check ""` + form, "nothing"},
 		{"admitted", `check "admitted"` + form, "a metric is no check"},
@@ -50,7 +54,9 @@ func TestChecksThatCannotBeRead(t *testing.T) {
 		{"admitted@ <= 5", `check "admitted@ <= 5"` + form, "the phase is missing"},
 		{"admited <= 5", `check "admited <= 5": unknown metric "admited" (did you mean "admitted"?); known: ` + metrics, "a typo in the metric"},
 		{"p99 <= 5ms", `check "p99 <= 5ms": unknown metric "p99"; known: ` + metrics, "a metric of other tools"},
-		{"admitted <= 5s", `check "admitted <= 5s": want a number, 5s is a duration`, "every metric is a number"},
+		{"admitted <= 5s", `check "admitted <= 5s": want a number, 5s is a duration`, "a count is a number"},
+		{"first_admitted == 5", `check "first_admitted == 5": want a duration, 5 is a number`, "an instant is a duration"},
+		{"service_p99 < limit", `check "service_p99 < limit": want a duration, limit is a number`, "and so is a latency"},
 		{"admitted <= limit/window", `check "admitted <= limit/window": want a number, limit/window is a rate`, "a rate is no count"},
 		{"admitted <= 2*", `check "admitted <= 2*": expression "2*": ends too early`, "the value is broken"},
 		{"admitted <= = 2", `check "admitted <= = 2": expression "= 2": "=" is neither a number, a duration nor one of limit, window, edge`, "two operators"},
@@ -80,61 +86,6 @@ func TestOperators(t *testing.T) {
 			if got := c.Holds(scenarios.Count(measured), scenarios.Count(5)); got != want {
 				t.Errorf("%d %s 5 is %t, want %t (%s)", measured, row.op, got, want, row.why)
 			}
-		}
-	}
-}
-
-func TestMetrics(t *testing.T) {
-	m := scenarios.Measures{
-		Planned: 100, Admitted: 40, Denied: 30, Errored: 5, Unknown: 10, Missed: 15,
-		Limit: 20, PeakInWindow: 25, PeakInShort: 9, WrongAdmissions: 2, WrongDenials: 3,
-	}
-	undecided := scenarios.Measures{Planned: 10, Errored: 10, Limit: 20}
-	unsent := scenarios.Measures{Planned: 10, Missed: 10, Limit: 20}
-	boundless := scenarios.Measures{Planned: 1, Denied: 1}
-	for _, row := range []struct {
-		m      scenarios.Measures
-		metric string
-		want   string // "" for no sample
-		why    string
-	}{
-		{m, "planned", "100", "everything"},
-		{m, "sent", "85", "all but the missed"},
-		{m, "admitted", "40", "counted"},
-		{m, "denied", "30", "counted"},
-		{m, "errored", "5", "counted"},
-		{m, "unknown", "10", "counted"},
-		{m, "missed", "15", "counted"},
-		{m, "error_rate", "0.176471", "errored and unknown, of those that were sent: 15/85"},
-		{m, "peak_in_window", "25", "units"},
-		{m, "peak_in_short", "9", "units"},
-		{m, "peak_over_limit", "1.25", "25/20"},
-		{m, "wrong_admissions", "2", "counted"},
-		{m, "wrong_denials", "3", "counted"},
-		{undecided, "admitted", "0", "counted as soon as something was planned"},
-		{undecided, "error_rate", "1", "all failed"},
-		{undecided, "peak_in_window", "", "without a decision there is no peak"},
-		{undecided, "peak_in_short", "", "nor a short one"},
-		{undecided, "wrong_admissions", "", "nor a wrong one"},
-		{undecided, "wrong_denials", "", "in either direction"},
-		{undecided, "peak_over_limit", "", "nor a share of the limit, which would look like a perfect limiter"},
-		{unsent, "error_rate", "", "a rate of nothing"},
-		{unsent, "sent", "0", "a count of nothing"},
-		{boundless, "peak_over_limit", "", "a share of no limit"},
-		{scenarios.Measures{}, "planned", "", "an empty phase has no sample"},
-		{scenarios.Measures{}, "admitted", "", "of anything"},
-		{m, "p99", "", "no such metric"},
-	} {
-		q, ok := row.m.Measure(row.metric)
-		if got := map[bool]string{true: "sampled", false: "no sample"}[ok]; ok != (row.want != "") {
-			t.Errorf("%s of %+v: %s (%s)", row.metric, row.m, got, row.why)
-		} else if ok && q.String() != row.want {
-			t.Errorf("%s: got %s, want %s (%s)", row.metric, q, row.want, row.why)
-		}
-	}
-	for _, metric := range scenarios.Metrics {
-		if _, ok := m.Measure(metric.Name); !ok || metric.Doc == "" {
-			t.Errorf("metric %s: measured %t, doc %q", metric.Name, ok, metric.Doc)
 		}
 	}
 }

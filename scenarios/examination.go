@@ -9,21 +9,23 @@ import (
 // Examination is what was found in Redis after a run, and how the limiter
 // answered when it was asked again about some identities.
 type Examination struct {
-	// Keys are the keys that a sample of identities left.
-	Keys []KeyState
+	// Sample are the identities that were looked at, Keys the keys that they left.
+	Sample []Identity
+	Keys   []KeyState
+	// Read is when they were read, as an offset of the runner's stopwatch.
+	Read time.Duration
 	// Total counts the keys of all identities.
 	Total int
 	// Undeclared are keys that a run made without naming them; at most ten.
 	Undeclared []string
 	// Split are the keys of one call that are not in one slot; nil if all are.
 	Split []string
-	// Bytes is the memory of all keys; nil if the server does not tell.
-	Bytes *int64
 	// Left is what was still there after the scenario's drain; nil without one.
 	Left *Left
 	// Interviews are repeated questions; none unless the clock is virtual.
 	Interviews []Interview
-	// Incomplete says why a part could not be examined; empty if all was.
+	// Incomplete says why a part could not be examined; empty if all was. It is
+	// in no finding: what was found counts.
 	Incomplete string
 }
 
@@ -73,7 +75,7 @@ type Interview struct {
 	// over, Due the one when it is.
 	Early, Due *limiter.Decision
 	// Immortal are keys that lost their time to live and did not get one with
-	// the next call.
+	// the next call; nil if that was not tried.
 	Immortal []string
 	// Rested is the answer after a silence of ten windows.
 	Rested *limiter.Decision

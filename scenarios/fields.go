@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -14,13 +15,16 @@ import (
 // a file name and the path of an assignment.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
+// maxDrain bounds the wait for keys to expire.
+const maxDrain = time.Hour
+
 // maxKeys bounds the identities of a scenario.
 const maxKeys = 1_000_000
 
 // scenario reads the root mapping.
 func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 	out := &Scenario{Limit: d.Limit, Clock: d.Clock, Seed: d.Seed, Keys: Keys{Count: 1, Distribution: "uniform"}}
-	var phases, checks *yaml.Node
+	var phases, checks, drain *yaml.Node
 	s.mapping(root, "the scenario", []field{
 		{"version", true, s.version},
 		{"name", true, s.into(&out.Name, s.identifier("name"))},
@@ -32,6 +36,7 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"phases", true, func(_, v *yaml.Node) { phases = v }},
 		{"checks", false, func(_, v *yaml.Node) { checks = v }},
 		{"faults", false, s.faults},
+		{"drain", false, func(_, v *yaml.Node) { drain = v }},
 	})
 	// Files that leave them out need defaults that have them.
 	if out.Limit == (limiter.Limit{}) {
@@ -45,6 +50,12 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		s.sequence(phases, "phases", func(n *yaml.Node) { s.phase(n, out) })
 		if phases.Kind == yaml.SequenceNode && len(phases.Content) == 0 {
 			s.report(phases.Line, phases.Column, "phases is empty; a scenario needs at least one")
+		}
+	}
+	if drain != nil {
+		s.expr("drain", &out.Drain)(nil, drain)
+		if _, err := out.drain(); err != nil {
+			s.report(drain.Line, drain.Column, "drain: %v", err)
 		}
 	}
 	if checks != nil {
@@ -156,6 +167,7 @@ func (s *source) seed(n *yaml.Node, to *uint64) {
 }
 
 func (s *source) keys(n *yaml.Node, to *Keys) {
+	at := newPlaces()
 	s.mapping(n, "keys", []field{
 		{"count", false, func(_, v *yaml.Node) {
 			text, ok := s.text(v, "keys count")
@@ -169,6 +181,33 @@ func (s *source) keys(n *yaml.Node, to *Keys) {
 			}
 			to.Count = k
 		}},
-		{"distribution", false, s.into(&to.Distribution, s.oneOf("distribution", Distributions))},
+		at.noting(field{"distribution", false, s.into(&to.Distribution, s.oneOf("distribution", Distributions))}),
+		at.noting(field{"zipf", false, func(_, v *yaml.Node) { s.zipf(v, to) }}),
 	})
+	given := at.values["distribution"]
+	switch {
+	case to.Distribution == "zipf" && at.keys["zipf"] == nil:
+		s.report(given.Line, given.Column, "distribution zipf needs its exponent: zipf: {s: 0.9}")
+	case at.keys["zipf"] == nil:
+	case given != nil && given.Value == to.Distribution && to.Distribution != "zipf":
+		s.report(at.keys["zipf"].Line, at.keys["zipf"].Column, "zipf is a distribution of its own and not %s", to.Distribution)
+	default:
+		to.Distribution = "zipf"
+	}
+}
+
+// zipf reads the exponent of a zipf distribution.
+func (s *source) zipf(n *yaml.Node, to *Keys) {
+	s.mapping(n, "zipf", []field{{"s", true, func(_, v *yaml.Node) {
+		text, ok := s.text(v, "zipf s")
+		if !ok {
+			return
+		}
+		exponent, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(exponent > 0 && exponent <= maxZipf) {
+			s.report(v.Line, v.Column, "zipf s %q: want a number above 0, at most %d", clip(text), maxZipf)
+			return
+		}
+		to.S = exponent
+	}}})
 }

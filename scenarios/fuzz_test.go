@@ -94,15 +94,19 @@ func small(s *scenarios.Scenario) bool {
 		q, err := e.Eval(s.Limit)
 		return err == nil && q.Cmp(scenarios.Count(few)) <= 0
 	}
-	for _, p := range s.Phases {
-		if !below(p.Count) {
-			return false
+	product := func(a, op, b scenarios.Expr) bool {
+		if !a.Present() || !b.Present() {
+			return true
 		}
-		if p.Rate.Present() {
-			total, err := scenarios.ParseExpr("(" + p.Rate.String() + ")*(" + p.For.String() + ")")
-			if err != nil || !below(total) {
-				return false
-			}
+		e, err := scenarios.ParseExpr("(" + a.String() + ")" + op.String() + "(" + b.String() + ")")
+		return err == nil && below(e)
+	}
+	times, over := operatorText("*"), operatorText("/")
+	for _, p := range s.Phases {
+		switch {
+		case !below(p.Count),
+			!product(p.Rate, times, p.For), !product(p.From, times, p.For), !product(p.To, times, p.For), !product(p.For, over, p.Every):
+			return false
 		}
 	}
 	return len(s.Phases) < 100 && s.Keys.Count <= few

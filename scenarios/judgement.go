@@ -22,11 +22,11 @@ type PhaseMeasures struct {
 	First, Last time.Duration
 }
 
-// Promise is an algorithm's own bound on any trailing window, and whether it
-// held.
+// Promise is an algorithm's own bound on what any trailing window of an identity
+// holds, what it held at most, and whether that is within the bound.
 type Promise struct {
-	MaxInWindow int64
-	Kept        bool
+	MaxInWindow, Admitted int64
+	Kept                  bool
 }
 
 // Lag is how late requests were sent, in real time: planned to sent. It is zero

@@ -27,12 +27,30 @@ type Arrival struct {
 // PlannedPhase is a phase in numbers.
 type PlannedPhase struct {
 	Name, Shape string
-	Start, End  time.Duration // offsets from the edge; the end is exclusive, and equals the start of a burst
+	Start, End  time.Duration // offsets from the edge; the end is exclusive, but for a burst or a herd, whose last instant it is
 	Planned     int64         // arrivals
+	Limit       limiter.Limit // the budget in this phase
+	Skew        time.Duration // of the senders' clock, positive is ahead
+	Pseudonym   int32         // of every client in this phase
+	// Retry is how clients of this phase retry; nil if they do not. Their retries
+	// belong to the phase behind it, whose RetryOf is this phase's name.
+	Retry   *RetryPlan
+	RetryOf string
 }
+
+// RetryPlan is a Retry in numbers.
+type RetryPlan struct {
+	Mode                        string
+	Wait, Round, Jitter, Within time.Duration
+}
+
+// alone reports whether a client has one request in flight at most.
+func (r RetryPlan) alone() bool { return r.Mode != "ignore" }
 
 // Plan is the timetable of a scenario: everything that will be sent and when,
 // fixed by the scenario, its limit and its seed. No worker count enters it.
+// Where clients retry, it holds what they want, and retries come on top as the
+// limiter denies; see Agenda.
 type Plan struct {
 	Scenario string
 	Limit    limiter.Limit
@@ -41,51 +59,113 @@ type Plan struct {
 	Keys     int
 	Phases   []PlannedPhase
 	Arrivals []Arrival // in order of At; equal instants in order of phase
+	Drain    time.Duration
 }
 
 // NewPlan computes the timetable.
 func NewPlan(s *Scenario) (*Plan, error) {
 	p := &Plan{Scenario: s.Name, Limit: s.Limit, Clock: s.Clock, Seed: s.Seed, Keys: s.Keys.Count}
+	pick := s.Keys.picker()
 	next := time.Duration(0) // the edge
 	for i, phase := range s.Phases {
-		planned, arrivals, err := planPhase(s, phase, i, next)
+		planned, arrivals, err := planPhase(s, phase, i, int32(len(p.Phases)), next, pick)
 		if err != nil {
 			return nil, fmt.Errorf("plan scenario %s: phase %s: %w", s.Name, phase.Name, err)
 		}
 		if len(p.Arrivals)+len(arrivals) > MaxArrivals {
-			return nil, fmt.Errorf("plan scenario %s: more than %d requests", s.Name, MaxArrivals)
+			return nil, tooMany(s)
 		}
 		p.Phases = append(p.Phases, planned)
+		if planned.Retry != nil {
+			p.Phases = append(p.Phases, planned.retries())
+		}
 		p.Arrivals = append(p.Arrivals, arrivals...)
 		next = planned.End
 	}
 	slices.SortStableFunc(p.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
+	var err error
+	if p.Drain, err = s.drain(); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: drain: %w", s.Name, err)
+	}
+	if s.Clock == Virtual && p.Drain > 0 {
+		return nil, fmt.Errorf("plan scenario %s: drain waits in real time; choose --clock server or client", s.Name)
+	}
 	return p, nil
 }
 
-// planPhase spreads one phase. Each phase draws from its own random stream, so
-// that editing one does not change another.
-func planPhase(s *Scenario, phase Phase, index int, next time.Duration) (PlannedPhase, []Arrival, error) {
+func tooMany(s *Scenario) error {
+	return fmt.Errorf("plan scenario %s: more than %d requests", s.Name, MaxArrivals)
+}
+
+// retries is the phase that the retries of a phase belong to.
+func (p PlannedPhase) retries() PlannedPhase {
+	return PlannedPhase{
+		Name: p.Name + RetrySuffix, Shape: "retry", Start: p.Start, End: p.Start + p.Retry.Within,
+		Limit: p.Limit, Skew: p.Skew, Pseudonym: p.Pseudonym, RetryOf: p.Name,
+	}
+}
+
+// RetrySuffix ends the name of the phase that holds another one's retries. A
+// dot cannot be part of a phase's own name.
+const RetrySuffix = ".retry"
+
+// planPhase spreads one phase, the index-th of the scenario and the place-th of
+// the plan. Each phase draws from its own random stream, so that editing one
+// does not change another.
+func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Duration, pick picker) (PlannedPhase, []Arrival, error) {
 	shape, err := shapeNamed(phase.Shape)
 	if err != nil {
 		return PlannedPhase{}, nil, err
 	}
-	start, d, cost, wrong := phase.resolve(s.Limit, next)
+	wrong := shape.misfits(phase.has)
+	if len(wrong) > 0 {
+		return PlannedPhase{}, nil, wrong[0].err
+	}
+	n, wrong := phase.resolve(s.Limit, next)
 	if len(wrong) > 0 {
 		return PlannedPhase{}, nil, fmt.Errorf("%s: %w", wrong[0].field, wrong[0].err)
 	}
-	if max(start, -start, start+d.span) > maxSpan {
+	end := n.start + n.length()
+	last := end
+	if n.retry != nil {
+		last = max(end, n.start+n.retry.Within)
+	}
+	if max(n.start, -n.start, last) > maxSpan {
 		return PlannedPhase{}, nil, fmt.Errorf("it is beyond %s from the edge", limiter.FormatDuration(maxSpan))
 	}
-	rng := rand.New(rand.NewPCG(s.Seed, uint64(index)))
-	offsets := shape.arrive(d, rng)
-	arrivals := make([]Arrival, len(offsets))
-	for i, offset := range offsets {
-		arrivals[i] = Arrival{At: start + offset, Cost: cost, Key: int32(rng.IntN(s.Keys.Count)), Phase: int32(index)}
-	}
+	arrivals, err := spread(s, shape, n, rand.New(rand.NewPCG(s.Seed, uint64(index))), place, pick)
 	return PlannedPhase{
-		Name: phase.Name, Shape: phase.Shape, Start: start, End: start + d.span, Planned: int64(len(arrivals)),
-	}, arrivals, nil
+		Name: phase.Name, Shape: phase.Shape, Start: n.start, End: end, Planned: int64(len(arrivals)),
+		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Retry: n.retry,
+	}, arrivals, err
+}
+
+// spread makes the arrivals of all repetitions of a phase.
+func spread(s *Scenario, shape Shape, n numbers, rng *rand.Rand, place int32, pick picker) ([]Arrival, error) {
+	var arrivals []Arrival
+	for r := range n.times {
+		offsets := shape.arrive(n.demand, rng)
+		senders := 1
+		if shape.perKey {
+			senders = s.Keys.Count
+		}
+		if len(arrivals)+senders*len(offsets) > MaxArrivals {
+			return nil, tooMany(s)
+		}
+		for _, offset := range offsets {
+			for sender := range senders {
+				a := Arrival{At: n.start + time.Duration(r)*n.period + offset, Cost: n.cost, Key: int32(sender), Phase: place}
+				if !shape.perKey {
+					a.Key = pick(len(arrivals), rng)
+				}
+				if n.jitter > 0 {
+					a.At += time.Duration(rng.Int64N(n.jitter.Microseconds())) * time.Microsecond
+				}
+				arrivals = append(arrivals, a)
+			}
+		}
+	}
+	return arrivals, nil
 }
 
 // Edge is the window boundary that the virtual clock runs around: the first one
@@ -126,12 +206,19 @@ func (p *Plan) Span() (first, last time.Duration) {
 }
 
 // Hash identifies the timetable: SHA-256 in hex over the limit, the number of
-// keys, the names of the phases and every arrival.
+// keys, the phases and every arrival.
 func (p *Plan) Hash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "rlbench plan 1\n%s %d\n", p.Limit, p.Keys)
 	for _, phase := range p.Phases {
-		fmt.Fprintf(h, "%q\n", phase.Name)
+		fmt.Fprintf(h, "%q", phase.Name)
+		if phase.Limit != p.Limit || phase.Skew != 0 || phase.Pseudonym != 0 {
+			fmt.Fprintf(h, " %s %d %d", phase.Limit, phase.Skew.Microseconds(), phase.Pseudonym)
+		}
+		if phase.Retry != nil {
+			fmt.Fprintf(h, " %+v", *phase.Retry)
+		}
+		fmt.Fprintln(h)
 	}
 	var buf [24]byte
 	for _, a := range p.Arrivals {

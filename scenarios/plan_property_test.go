@@ -17,7 +17,17 @@ func drawn(t *rapid.T, name string) string {
 	at := fmt.Sprintf("at: edge + %dus", rapid.Int64Range(-5_000_000, 5_000_000).Draw(t, "at"))
 	count := rapid.Int64Range(0, 300).Draw(t, "count")
 	span := rapid.Int64Range(1, 3_000_000).Draw(t, "span")
-	switch rapid.SampledFrom([]string{"burst", "constant", "rate", "poisson", "poisson rate"}).Draw(t, "shape") {
+	switch rapid.SampledFrom([]string{"burst", "constant", "rate", "poisson", "poisson rate", "ramp", "drip", "saturate", "jitter", "repeat"}).Draw(t, "shape") {
+	case "ramp":
+		return fmt.Sprintf("name: %s, %s, for: %dus, shape: ramp, from: %d/%dus, to: %d/%dus", name, at, span, count, span, 301-count, span)
+	case "drip":
+		return fmt.Sprintf("name: %s, %s, for: %dus, shape: drip, every: %dus", name, at, span, 1+span/(count+1))
+	case "saturate":
+		return fmt.Sprintf("name: %s, %s, for: %dus, shape: saturate", name, at, span)
+	case "jitter":
+		return fmt.Sprintf("name: %s, %s, shape: burst, count: %d, jitter: %dus", name, at, count, span)
+	case "repeat":
+		return fmt.Sprintf("name: %s, %s, for: %dus, shape: poisson, rate: %d/%dus, repeat: {times: 3, every: %dus}", name, at, span, count, span, 1+count)
 	case "burst":
 		return fmt.Sprintf("name: %s, %s, shape: burst, count: %d", name, at, count)
 	case "constant":
@@ -115,6 +125,13 @@ func TestSeeds(t *testing.T) {
 		{"shape: constant, for: 1s, rate: 50/s", "1", false, "nor an even rate"},
 		{"shape: poisson, for: 1s, count: 50", "1", true, "a Poisson count draws instants"},
 		{"shape: poisson, for: 1s, rate: 50/s", "1", true, "and so does a rate"},
+		{"shape: saturate, for: 1s", "1", false, "nor saturation"},
+		{"shape: ramp, for: 1s, from: 0/s, to: 99/s", "1", false, "nor a ramp"},
+		{"shape: drip, for: 1s, every: 20ms", "1", false, "nor a drip"},
+		{"shape: herd, count: 1", "50", false, "nor a herd, where everybody sends"},
+		{"shape: burst, count: 50", "7, distribution: cycle", false, "nor taking turns"},
+		{"shape: burst, count: 50, jitter: 1s", "1", true, "a jitter draws"},
+		{"shape: burst, count: 50", "1000, zipf: {s: 0.9}", true, "and so does a zipf distribution"},
 		{"shape: burst, count: 50", "1000", true, "with many keys a burst draws who sends"},
 	} {
 		hashes := map[string]bool{}
@@ -147,6 +164,16 @@ func TestHashSeesEveryChange(t *testing.T) {
 		"a count":        func(s *scenarios.Scenario) { s.Phases[0].Count = expr(t, "3") },
 		"a cost":         func(s *scenarios.Scenario) { s.Phases[1].Cost = expr(t, "3") },
 		"a phase's name": func(s *scenarios.Scenario) { s.Phases[0].Name = "c" },
+		"a budget":       func(s *scenarios.Scenario) { s.Phases[1].Limit = expr(t, "9") },
+		"a skew":         func(s *scenarios.Scenario) { s.Phases[1].Skew = expr(t, "9us") },
+		"a pseudonym":    func(s *scenarios.Scenario) { s.Phases[1].Pseudonym = 9 },
+		"a repetition":   func(s *scenarios.Scenario) { s.Phases[1].Repeat = &scenarios.Repeat{Times: expr(t, "2"), Every: expr(t, "1s")} },
+		"a jitter":       func(s *scenarios.Scenario) { s.Phases[1].Jitter = expr(t, "1s") },
+		"obedience":      func(s *scenarios.Scenario) { s.Phases[1].Retry = &scenarios.Retry{Mode: "obey"} },
+		"impatience":     func(s *scenarios.Scenario) { s.Phases[1].Retry = &scenarios.Retry{Mode: "ignore", Wait: expr(t, "1s")} },
+		"more of it": func(s *scenarios.Scenario) {
+			s.Phases[1].Retry = &scenarios.Retry{Mode: "ignore", Wait: expr(t, "1s"), Within: expr(t, "9s")}
+		},
 		"whose request":  func(s *scenarios.Scenario) { s.Phases[1].Count, s.Phases[2].Count = expr(t, "1"), expr(t, "3") },
 	} {
 		h := plan(change)

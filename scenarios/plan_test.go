@@ -50,7 +50,11 @@ func checkPlan(t interface {
 		}
 		phase := p.Phases[a.Phase]
 		counts[a.Phase]++
-		if a.At < phase.Start || a.At >= max(phase.End, phase.Start+1) {
+		end := phase.End
+		if phase.Shape == "burst" || phase.Shape == "herd" {
+			end++ // they last no time
+		}
+		if a.At < phase.Start || a.At >= end {
 			t.Errorf("arrival %d at %s is outside of phase %s, [%s, %s)", i, a.At, phase.Name, phase.Start, phase.End)
 		}
 		if a.At%time.Microsecond != 0 || a.Cost < 1 || a.Key < 0 || int(a.Key) >= p.Keys {
@@ -172,6 +176,72 @@ func TestTimetables(t *testing.T) {
 			[]string{"0s a", "142.857ms b"},
 			"counts may be whole for the limit of this file only",
 		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: saturate, for: 250ms"},
+			[]string{"0s a", "50ms a", "100ms a", "150ms a", "200ms a"},
+			"ten times 2/s is one in 50 ms",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: saturate, for: 1s, count: 2", "name: b, shape: saturate, for: 1s, rate: 2/s", "name: c, shape: saturate, for: 1s, count: 0"},
+			[]string{"0s a", "500ms a", "1s b", "1.5s b"},
+			"or what a count or a rate says",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: saturate, for: 250ms, limit: 1"},
+			[]string{"0s a", "100ms a", "200ms a"},
+			"of the phase's own limit",
+		},
+		{
+			"0/1s",
+			[]string{"name: a, shape: saturate, for: 1h", "name: b, shape: burst, count: 1"},
+			[]string{"1h0m0s b"},
+			"ten times nothing is nothing",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: drip, for: 3s, every: 1s"},
+			[]string{"0s a", "1s a", "2s a"},
+			"one at the start, none at the end",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: drip, for: 2s + 1us, every: 1s", "name: b, shape: drip, for: 1us, every: 365d"},
+			[]string{"0s a", "1s a", "2s a", "2.000001s b"},
+			"a tick more, and the next fits in; the first always does",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, at: 1s, shape: burst, count: 2, repeat: {times: 3, every: 10s}", "name: b, shape: burst, count: 1"},
+			[]string{"1s a", "1s a", "11s a", "11s a", "21s a", "21s a", "21s b"},
+			"a burst three times, then the next phase where the last one was",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: drip, for: 2s, every: 1s, repeat: {times: limit, every: 5*window}", "name: b, shape: burst, count: 1"},
+			[]string{"0s a", "1s a", "5s a", "6s a", "7s b"},
+			"the next phase starts at the end of the last repetition",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: drip, for: 2s, every: 1s, cost: 2, repeat: {times: 2, every: 1s}", "name: b, shape: burst, count: 1"},
+			[]string{"0s a cost 2", "1s a cost 2", "1s a cost 2", "2s a cost 2", "3s b"},
+			"repetitions may overlap",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: burst, count: 1, repeat: {times: 1, every: 9s}, jitter: 1us", "name: b, shape: burst, count: 1, jitter: 0s", "name: c, shape: burst, count: 1"},
+			[]string{"0s a", "1µs b", "1µs c"},
+			"once is no repetition; a jitter below one tick is none, and yet a tick long",
+		},
+		{
+			"2/1s",
+			[]string{"name: a, shape: burst, count: 2, retry: {mode: obey}", "name: b, shape: burst, count: 1"},
+			[]string{"0s a", "0s a", "0s b"},
+			"retries are not planned",
+		},
 	} {
 		p := planned(t, scenario(t, row.limit, row.phases...))
 		checkPlan(t, p)
@@ -187,17 +257,98 @@ func TestPlannedPhases(t *testing.T) {
 		"name: at, shape: burst, count: 3",
 		"name: none, shape: burst, count: 0",
 		"name: after, for: 2*window, shape: constant, rate: 1/7s"))
+	limit := limiter.Limit{Max: 10, Window: time.Minute}
 	want := []scenarios.PlannedPhase{
-		{Name: "before", Shape: "constant", Start: -time.Second, End: 0, Planned: 10},
-		{Name: "at", Shape: "burst", Planned: 3},
-		{Name: "none", Shape: "burst"},
-		{Name: "after", Shape: "constant", Start: 0, End: 2 * time.Minute, Planned: 18},
+		{Name: "before", Shape: "constant", Start: -time.Second, End: 0, Planned: 10, Limit: limit},
+		{Name: "at", Shape: "burst", Planned: 3, Limit: limit},
+		{Name: "none", Shape: "burst", Limit: limit},
+		{Name: "after", Shape: "constant", Start: 0, End: 2 * time.Minute, Planned: 18, Limit: limit},
 	}
 	if diff := cmp.Diff(want, p.Phases); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
 	if first, last := p.Span(); first != -time.Second || last != 17*7*time.Second {
 		t.Errorf("span %s to %s, want -1s to 1m59s", first, last)
+	}
+}
+
+// A phase keeps what its requests have in common; behind one whose clients retry
+// comes one for the retries.
+func TestPlannedPhasesOfOtherClients(t *testing.T) {
+	p := planned(t, scenario(t, "10/1m",
+		"name: cut, at: 1s, shape: burst, count: 1, limit: limit/5, skew: -5s, pseudonym: 3",
+		"name: eager, for: 30s, shape: constant, count: 2, limit: 0, skew: window/60, jitter: 2s, repeat: {times: 2, every: 1h}, retry: {mode: constant, wait: 2s, jitter: 1s}",
+		"name: polite, at: 5s, shape: burst, count: 1, retry: {mode: obey, round: 1s, within: 2*window}",
+		"name: last, shape: burst, count: 1"))
+	end := time.Hour + 33*time.Second // 1 s, then an hour, 30 s and the jitter
+	limit := func(n int64) limiter.Limit { return limiter.Limit{Max: n, Window: time.Minute} }
+	want := []scenarios.PlannedPhase{
+		{Name: "cut", Shape: "burst", Start: time.Second, End: time.Second, Planned: 1, Limit: limit(2), Skew: -5 * time.Second, Pseudonym: 3},
+		{
+			Name: "eager", Shape: "constant", Start: time.Second, End: end, Planned: 4, Limit: limit(0), Skew: time.Second,
+			// Five windows after the end of the phase.
+			Retry: &scenarios.RetryPlan{Mode: "constant", Wait: 2 * time.Second, Round: time.Microsecond, Jitter: time.Second, Within: end - time.Second + 5*time.Minute},
+		},
+		{Name: "eager.retry", Shape: "retry", Start: time.Second, End: end + 5*time.Minute, Limit: limit(0), Skew: time.Second, RetryOf: "eager"},
+		{
+			Name: "polite", Shape: "burst", Start: 5 * time.Second, End: 5 * time.Second, Planned: 1, Limit: limit(10),
+			Retry: &scenarios.RetryPlan{Mode: "obey", Round: time.Second, Within: 2 * time.Minute},
+		},
+		{Name: "polite.retry", Shape: "retry", Start: 5 * time.Second, End: 125 * time.Second, Limit: limit(10), RetryOf: "polite"},
+		{Name: "last", Shape: "burst", Start: 5 * time.Second, End: 5 * time.Second, Planned: 1, Limit: limit(10)},
+	}
+	if diff := cmp.Diff(want, p.Phases); diff != "" {
+		t.Errorf("phases (-want +got):\n%s", diff)
+	}
+	if got := p.Arrivals[len(p.Arrivals)-1].Phase; got != 1 || !p.Retries() {
+		t.Errorf("the last arrival is of phase %d, retries %t", got, p.Retries())
+	}
+	checkPlan(t, p)
+}
+
+// Only real time can drain, for an hour at most, whatever limit it is for.
+func TestDrain(t *testing.T) {
+	for _, row := range []struct {
+		drain string
+		clock scenarios.Clock
+		limit limiter.Limit
+		want  time.Duration // below zero if it is refused
+		why   string
+	}{
+		{"2*window", scenarios.Server, limiter.Limit{Max: 1, Window: time.Second}, 2 * time.Second, "computed for the limit"},
+		{"1h", scenarios.Client, limiter.Limit{Max: 1, Window: time.Second}, time.Hour, "the longest"},
+		{"0s", scenarios.Virtual, limiter.Limit{Max: 1, Window: time.Second}, 0, "nothing takes no time"},
+		{"2*window", scenarios.Server, limiter.Limit{Max: 1, Window: time.Hour}, -1, "too long for the limit of the command line"},
+		{"3s - window", scenarios.Server, limiter.Limit{Max: 1, Window: time.Minute}, -1, "negative for it"},
+		{"1s", scenarios.Virtual, limiter.Limit{Max: 1, Window: time.Second}, -1, "keys do not expire in virtual time"},
+	} {
+		s := scenario(t, "1/1s", "name: a, shape: burst, count: 1}\ndrain: "+row.drain+"\nkeys: {count: 1")
+		s.Clock, s.Limit = row.clock, row.limit
+		p, err := scenarios.NewPlan(s)
+		switch {
+		case row.want < 0 && (err == nil || !strings.HasPrefix(err.Error(), "plan scenario test: drain")):
+			t.Errorf("%s, %s clock, %s: accepted as %+v, %v (%s)", row.drain, row.clock, row.limit, p, err, row.why)
+		case row.want >= 0 && (err != nil || p.Drain != row.want):
+			t.Errorf("%s, %s clock, %s: %v, want %s (%s)", row.drain, row.clock, row.limit, err, row.want, row.why)
+		}
+	}
+}
+
+// A scenario that no file was read for is refused as a file would be.
+func TestScenariosThatNoFileGives(t *testing.T) {
+	for _, row := range []struct {
+		phase scenarios.Phase
+		want  string
+	}{
+		{scenarios.Phase{Name: "a", Shape: "constant", Count: expr(t, "1")}, `plan scenario s: phase a: constant needs a "for"`},
+		{scenarios.Phase{Name: "a", Shape: "drip", For: expr(t, "1s")}, `plan scenario s: phase a: drip needs an "every"`},
+		{scenarios.Phase{Name: "a", Shape: "ramp", For: expr(t, "1s"), From: expr(t, "1/s")}, `plan scenario s: phase a: ramp needs a "to"`},
+		{scenarios.Phase{Name: "a", Shape: "square"}, `plan scenario s: phase a: unknown shape "square"; known: burst, herd, constant, saturate, drip, ramp, poisson`},
+	} {
+		s := &scenarios.Scenario{Name: "s", Limit: limiter.Limit{Max: 1, Window: time.Second}, Keys: scenarios.Keys{Count: 1}, Phases: []scenarios.Phase{row.phase}}
+		if _, err := scenarios.NewPlan(s); err == nil || err.Error() != row.want {
+			t.Errorf("got %v, want %s", err, row.want)
+		}
 	}
 }
 
@@ -234,6 +385,31 @@ func TestScenariosThatCannotBePlanned(t *testing.T) {
 			[]string{"name: a, for: 1s, shape: constant, rate: 1000*limit/window"},
 			limiter.Limit{Max: 500, Window: time.Millisecond},
 			"a flood for it",
+		},
+		{
+			[]string{"name: a, for: 31d, shape: saturate"},
+			limiter.Limit{Max: limiter.MaxMax, Window: time.Millisecond},
+			"more requests than a machine word can count",
+		},
+		{
+			[]string{"name: a, shape: herd, count: 5000001}\nkeys: {count: 2"},
+			limiter.Limit{},
+			"a herd of a few too many",
+		},
+		{
+			[]string{"name: a, shape: burst, count: 5000001, repeat: {times: 2, every: 1s}"},
+			limiter.Limit{},
+			"a few too many after a repetition",
+		},
+		{
+			[]string{"name: a, at: 3000d, shape: burst, count: 1, retry: {mode: obey, within: 3000d}"},
+			limiter.Limit{},
+			"retries after the last instant that a limiter can decide",
+		},
+		{
+			[]string{"name: a, at: 3000d, shape: burst, count: 1, repeat: {times: 301, every: 10d}"},
+			limiter.Limit{},
+			"and repetitions",
 		},
 	} {
 		s, err := read("100/1m", row.phases...)

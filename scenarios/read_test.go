@@ -70,13 +70,23 @@ description: >
 limit: 20/10s
 clock: client
 seed: 18446744073709551615
-keys: {count: 1000000, distribution: uniform}
+keys: {count: 1000000, distribution: zipf, zipf: {s: 0.9}}
+drain: 2*window
 phases:
   - {name: a, at: edge - window/2, for: window, shape: poisson, rate: 2*limit/window, cost: 3}
   - name: b
     shape: burst
     count: 2*limit
+    limit: limit/2
+    skew: -5s
+    jitter: window/60
+    pseudonym: 7
+    repeat: {times: 3, every: window}
+    retry: {mode: obey, round: 1s, jitter: 2s, within: 9*window}
+  - {name: c, for: 1s, shape: ramp, from: 0/s, to: limit/window, retry: {mode: ignore, wait: 3s}}
+  - {name: d, for: 1s, shape: drip, every: 10ms}
 checks:
+  - {phase: b.retry, metric: last_admitted, op: "<", value: window}
   - {algorithm: log, phase: a, metric: peak_in_window, op: "<=", value: limit, level: fail}
   - {metric: sent, op: ==, value: 5, level: warn}
 faults: []
@@ -89,12 +99,20 @@ faults: []
 	want := &scenarios.Scenario{
 		Name: "Full_file-1", Description: "Two lines in one.\n",
 		Limit: limiter.Limit{Max: 20, Window: 10 * time.Second}, Clock: scenarios.Client, Seed: 1<<64 - 1,
-		Keys: scenarios.Keys{Count: 1_000_000, Distribution: "uniform"},
+		Keys:  scenarios.Keys{Count: 1_000_000, Distribution: "zipf", S: 0.9},
+		Drain: expr(t, "2*window"),
 		Phases: []scenarios.Phase{
 			{Name: "a", At: expr(t, "edge - window/2"), For: expr(t, "window"), Shape: "poisson", Rate: expr(t, "2*limit/window"), Cost: expr(t, "3")},
-			{Name: "b", Shape: "burst", Count: expr(t, "2*limit")},
+			{
+				Name: "b", Shape: "burst", Count: expr(t, "2*limit"), Limit: expr(t, "limit/2"), Skew: expr(t, "-5s"), Jitter: expr(t, "window/60"), Pseudonym: 7,
+				Repeat: &scenarios.Repeat{Times: expr(t, "3"), Every: expr(t, "window")},
+				Retry:  &scenarios.Retry{Mode: "obey", Round: expr(t, "1s"), Jitter: expr(t, "2s"), Within: expr(t, "9*window")},
+			},
+			{Name: "c", For: expr(t, "1s"), Shape: "ramp", From: expr(t, "0/s"), To: expr(t, "limit/window"), Retry: &scenarios.Retry{Mode: "ignore", Wait: expr(t, "3s")}},
+			{Name: "d", For: expr(t, "1s"), Shape: "drip", Every: expr(t, "10ms")},
 		},
 		Checks: []scenarios.Check{
+			{Phase: "b.retry", Metric: "last_admitted", Op: "<", Value: expr(t, "window")},
 			{Algorithm: "log", Phase: "a", Metric: "peak_in_window", Op: "<=", Value: expr(t, "limit")},
 			{Metric: "sent", Op: "==", Value: expr(t, "5"), Warn: true},
 		},

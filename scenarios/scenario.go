@@ -18,6 +18,9 @@ type Scenario struct {
 	Phases            []Phase
 	Checks            []Check
 	Seed              uint64
+	// Drain is how long to wait after the last request before what is left in
+	// Redis is counted; absent does not wait. Only real time can drain.
+	Drain Expr
 }
 
 // Clock says whose time decides.
@@ -58,11 +61,12 @@ func ParseClock(s string) (Clock, error) {
 // Keys says how many identities send and how requests are spread over them.
 type Keys struct {
 	Count        int
-	Distribution string // "uniform": every identity is equally likely
+	Distribution string  // one of Distributions
+	S            float64 // exponent of zipf, above 0
 }
 
 // Distributions are the ways to spread requests over keys.
-var Distributions = []string{"uniform"}
+var Distributions = []string{"uniform", "cycle", "zipf"}
 
 // Phase is a stretch of traffic of one shape.
 type Phase struct {
@@ -76,18 +80,66 @@ type Phase struct {
 	Shape string
 	// Count or Rate says how many requests; a Rate is the total over all keys.
 	Count, Rate Expr
+	// From and To are the rates at the start and the end of a ramp.
+	From, To Expr
+	// Every is the gap of a drip.
+	Every Expr
 	// Cost is the units that each request takes; absent means 1.
 	Cost Expr
+	// Limit is the count of the limit in this phase; absent means that of the
+	// scenario. In expressions, limit is that of the scenario.
+	Limit Expr
+	// Skew is how far the clock of this phase's senders is ahead of the true one.
+	// It matters where a caller's clock decides.
+	Skew Expr
+	// Jitter moves each request later by a random time below it.
+	Jitter Expr
+	// Pseudonym numbers the pseudonym that each client has in this phase: another
+	// number is another identity of the same client.
+	Pseudonym int32
+	// Repeat does the phase several times.
+	Repeat *Repeat
+	// Retry makes clients send again what was denied.
+	Retry *Retry
+}
+
+// Repeat does a phase Times times, the starts Every apart.
+type Repeat struct{ Times, Every Expr }
+
+// Retry is what a client does after a denial.
+type Retry struct {
+	// Mode is one of RetryModes.
+	Mode string
+	// Wait is how long a client waits that does not obey.
+	Wait Expr
+	// Round rounds the RetryAfter of a client that obeys up to whole units, as the
+	// header does; absent means to the microsecond.
+	Round Expr
+	// Jitter adds a random time below it to every wait.
+	Jitter Expr
+	// Within is how long after the start of the phase a client still tries, the
+	// end excluded; absent means until five windows after the end of the phase.
+	Within Expr
+}
+
+// RetryModes are what clients do after a denial.
+var RetryModes = []struct{ Name, Doc string }{
+	{"obey", "a denied client sends nothing until RetryAfter is over, then goes on where it was"},
+	{"constant", "a denied client sends nothing for a constant wait, whatever it was told"},
+	{"ignore", "every denied request is sent again after a constant wait, all others meanwhile"},
 }
 
 // Check is one expectation of a scenario or of the command line.
 type Check struct {
-	Algorithm string // "" for every limiter
+	Algorithm string // "" for every limiter; else its name, or that of its model
 	Phase     string // "" for the whole scenario
 	Metric    string // name of a row of Metrics
 	Op        string // one of Ops
 	Value     Expr
 	Warn      bool // report a failure without failing the run
+	// Clock limits the check to runs by that clock; "" is any. Exact counts hold
+	// where instants are exact.
+	Clock Clock
 }
 
 // String is the form that ParseCheck reads.

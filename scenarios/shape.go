@@ -5,14 +5,25 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 // Shape is how a phase spreads its arrivals.
 type Shape struct {
 	Name, Doc string
-	// instant shapes happen at one moment and take no "for" and no "rate".
-	instant bool
+	// Picture shows requests over time in a few lines of text.
+	Picture string
+	// needs are the fields that a phase of this shape has to have, and takes those
+	// that it may have.
+	needs, takes []string
+	// either are two fields of which a phase has exactly one.
+	either []string
+	// total is how many requests one repetition sends, of shapes for which no count
+	// or rate is checked; else nil.
+	total func(d demand) *big.Rat
+	// perKey says that every key sends the arrivals, and not all keys together.
+	perKey bool
 	// arrive returns the offsets from the start of the phase, in order, each in
 	// [0, d.span).
 	arrive func(d demand, rng *rand.Rand) []time.Duration
@@ -20,13 +31,20 @@ type Shape struct {
 
 // demand is how much traffic a phase asks for.
 type demand struct {
-	span  time.Duration
-	count int64
-	rate  *big.Rat // per microsecond; nil if a count was given
+	span     time.Duration
+	count    int64
+	rate     *big.Rat // per microsecond; nil if none was given
+	from, to *big.Rat // per microsecond, of a ramp
+	every    time.Duration
+	full     *big.Rat // the phase's limit per window, per microsecond
+	counted  bool     // a count was given
 }
 
 // Shapes is the table of all shapes. To add one, add its row.
-var Shapes = []Shape{burst, constantShape, poisson}
+var Shapes = []Shape{burst, herd, constantShape, saturate, drip, ramp, poisson}
+
+// shapeFields are the fields of a phase that depend on its shape.
+var shapeFields = []string{"for", "count", "rate", "from", "to", "every"}
 
 func shapeNamed(name string) (Shape, error) {
 	for _, s := range Shapes {
@@ -47,28 +65,30 @@ type misfit struct {
 // certain fields.
 func (s Shape) misfits(has func(field string) bool) []misfit {
 	var out []misfit
-	add := func(field, format string) {
-		out = append(out, misfit{field, fmt.Errorf(format, s.Name)})
+	add := func(field, format string, args ...any) {
+		out = append(out, misfit{field, fmt.Errorf(format, args...)})
 	}
-	if s.instant {
-		if has("for") {
-			add("for", `%s happens at one instant and takes no "for"`)
+	for _, field := range shapeFields {
+		known := slices.Contains(s.needs, field) || slices.Contains(s.takes, field) || slices.Contains(s.either, field)
+		switch {
+		case has(field) && !known:
+			add(field, "%s takes no %q", s.Name, field)
+		case !has(field) && slices.Contains(s.needs, field):
+			article := "a"
+			if field == "every" {
+				article = "an"
+			}
+			add("", "%s needs %s %q", s.Name, article, field)
 		}
-		if has("rate") {
-			add("rate", `%s takes a "count" and no "rate"`)
-		} else if !has("count") {
-			add("", `%s needs a "count"`)
+	}
+	if len(s.either) == 2 {
+		first, second := s.either[0], s.either[1]
+		switch {
+		case has(first) && has(second):
+			add(second, "%s needs either a %q or a %q, not both", s.Name, first, second)
+		case !has(first) && !has(second) && !slices.Contains(s.takes, first):
+			add("", "%s needs either a %q or a %q", s.Name, first, second)
 		}
-		return out
-	}
-	if !has("for") {
-		add("", `%s needs a "for"`)
-	}
-	switch {
-	case has("count") && has("rate"):
-		add("rate", `%s needs either a "count" or a "rate", not both`)
-	case !has("count") && !has("rate"):
-		add("", `%s needs either a "count" or a "rate"`)
 	}
 	return out
 }

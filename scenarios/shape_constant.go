@@ -8,22 +8,59 @@ import (
 
 // constantShape spaces arrivals evenly, the first at the start of the phase.
 var constantShape = Shape{
-	Name: "constant",
-	Doc:  "evenly spaced requests: count of them, or as many as the rate gives",
-	arrive: func(d demand, _ *rand.Rand) []time.Duration {
-		rate := d.rate
-		n := d.count
-		if rate == nil {
-			rate = big.NewRat(max(n, 1), d.span.Microseconds())
-		} else {
-			n = arrivalsWithin(d.span, rate)
+	Name:   "constant",
+	Doc:    "evenly spaced requests: count of them, or as many as the rate gives",
+	needs:  []string{"for"},
+	either: []string{"count", "rate"},
+	Picture: `
+█   █   █   █   █
+█───█───█───█───█────  gap = for/count = 1/rate`,
+	arrive: evenly,
+}
+
+// saturate never lets a limiter rest.
+var saturate = Shape{
+	Name:   "saturate",
+	Doc:    "evenly spaced requests at ten times the limit, unless a count or a rate says otherwise",
+	needs:  []string{"for"},
+	takes:  []string{"count", "rate"},
+	either: []string{"count", "rate"},
+	Picture: `
+█████████████████████
+█████████████████████  10×limit in each window`,
+	total: func(d demand) *big.Rat {
+		if d.rate != nil || d.counted {
+			return new(big.Rat)
 		}
-		offsets := make([]time.Duration, n)
-		for k := range offsets {
-			offsets[k] = micro(int64(k), rate)
-		}
-		return offsets
+		return new(big.Rat).Mul(d.flood(), new(big.Rat).SetInt64(d.span.Microseconds()))
 	},
+	arrive: func(d demand, rng *rand.Rand) []time.Duration {
+		if d.rate == nil && !d.counted {
+			d.rate = d.flood()
+			if d.rate.Sign() == 0 {
+				return nil
+			}
+		}
+		return evenly(d, rng)
+	},
+}
+
+// flood is ten times the limit, per microsecond.
+func (d demand) flood() *big.Rat { return new(big.Rat).Mul(d.full, big.NewRat(10, 1)) }
+
+func evenly(d demand, _ *rand.Rand) []time.Duration {
+	rate := d.rate
+	n := d.count
+	if rate == nil {
+		rate = big.NewRat(max(n, 1), d.span.Microseconds())
+	} else {
+		n = arrivalsWithin(d.span, rate)
+	}
+	offsets := make([]time.Duration, n)
+	for k := range offsets {
+		offsets[k] = micro(int64(k), rate)
+	}
+	return offsets
 }
 
 // arrivalsWithin counts the k >= 0 with k/rate < span: ceil(rate × span).

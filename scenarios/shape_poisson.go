@@ -10,8 +10,13 @@ import (
 // exponential and the count is random; with a count the instants are that many
 // sorted uniforms, which is a Poisson process given its count.
 var poisson = Shape{
-	Name: "poisson",
-	Doc:  "independent clients: random instants at a rate, or exactly count of them",
+	Name:   "poisson",
+	Doc:    "independent clients: random instants at a rate, or exactly count of them",
+	needs:  []string{"for"},
+	either: []string{"count", "rate"},
+	Picture: `
+█ █    █     ██     █
+█─█────█─────██─────█  gaps exponential, mean 1/rate`,
 	arrive: func(d demand, rng *rand.Rand) []time.Duration {
 		if d.rate != nil {
 			return exponentialGaps(d, rng)

@@ -14,7 +14,7 @@ func UnknownName(what, got string, known []string) error {
 
 // listed is a list of names that a message can hold.
 func listed(names []string) string {
-	const most = 30
+	const most = 40
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + ", …"
 	}

@@ -49,4 +49,6 @@ var (
 	Log string
 	//go:embed counter.lua
 	Counter string
+	//go:embed gcra.lua
+	GCRA string
 )

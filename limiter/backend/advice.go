@@ -63,18 +63,29 @@ func refusal(reply string) advice {
 // about makes the error. The cause may be nil, if it would only add noise.
 func (a advice) about(o *redis.Options, cause error) *OpenError {
 	_, port, _ := net.SplitHostPort(o.Addr)
-	scheme, cli := "redis://", "redis-cli -u redis://"+o.Addr
+	scheme := "redis://"
 	switch {
 	case o.Network == "unix":
-		scheme, cli = "unix://", "redis-cli -s "+o.Addr
+		scheme = "unix://"
 	case o.TLSConfig != nil:
-		scheme, cli = "rediss://", "redis-cli --insecure -u rediss://"+o.Addr
+		scheme = "rediss://"
 	}
-	fill := strings.NewReplacer("$ADDR", o.Addr, "$PORT", port, "$CLI", cli,
+	fill := strings.NewReplacer("$ADDR", o.Addr, "$PORT", port, "$CLI", cliOf(o),
 		"$URL", scheme+o.Addr, "$AUTHURL", scheme+":PASSWORD@"+o.Addr)
 	e := &OpenError{Hint: fill.Replace(a.hint), Err: errors.New(a.what)}
 	if cause != nil {
 		e.Err = fmt.Errorf("%s: %w", a.what, cause)
 	}
 	return e
+}
+
+// cliOf is the command that talks to the server by hand, without a password.
+func cliOf(o *redis.Options) string {
+	switch {
+	case o.Network == "unix":
+		return "redis-cli -s " + o.Addr
+	case o.TLSConfig != nil:
+		return "redis-cli --insecure -u rediss://" + o.Addr
+	}
+	return "redis-cli -u redis://" + o.Addr
 }

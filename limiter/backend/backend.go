@@ -98,24 +98,36 @@ func (o Options) client(r *redis.Options) *redis.Client {
 	return redis.NewClient(limiter.Tune(r))
 }
 
-// Server is an open Redis. It is safe for concurrent use; after Close its
-// methods return errors.
+// Server is an open Redis. All its methods are safe for concurrent use; after
+// Close they return errors.
 type Server struct {
 	flavour Flavour
 	url     string
 	client  *redis.Client
 	close   func() error
+
+	life       context.Context                 // ends when Close begins
+	patience   time.Duration                   // how long Unstick asks
+	unsticking chan struct{}                   // holds a token while Unstick works
+	replace    func(ctx context.Context) error // starts a fresh server in this one's place; nil if none can be
 }
 
 // newServer makes a Server whose Close closes the client and then calls stop.
 func newServer(f Flavour, url string, c *redis.Client, stop func() error) *Server {
-	return &Server{flavour: f, url: url, client: c, close: sync.OnceValue(func() error {
+	life, end := context.WithCancel(context.Background())
+	s := &Server{flavour: f, url: url, client: c, life: life, patience: ownPatience, unsticking: make(chan struct{}, 1)}
+	if f == Live {
+		s.patience = livePatience
+	}
+	s.close = sync.OnceValue(func() error {
+		end()
 		err := c.Close()
 		if err = errors.Join(err, stop()); err != nil {
 			return fmt.Errorf("close %s Redis: %w", f, err)
 		}
 		return nil
-	})}
+	})
+	return s
 }
 
 // silence keeps go-redis from writing dial failures to stderr: the errors say
@@ -204,5 +216,8 @@ func (s *Server) Flavour() Flavour { return s.flavour }
 func (s *Server) URL() string { return s.url }
 
 // Close closes the client and ends what Open started: a managed server dies at
-// once, and with its directory. More calls do nothing and return the same.
+// once, whatever it is doing, and with its directory. Only the embedded server
+// cannot be ended while it runs a script: Close waits for a second, and then
+// returns an error and leaves goroutines behind that last as long as the
+// script. More calls do nothing and return the same.
 func (s *Server) Close() error { return s.close() }

@@ -44,18 +44,29 @@ type child struct {
 }
 
 // startChild starts a server that keeps everything in memory and listens on a
-// socket in a directory of its own. It passes only what Redis 6 to 8 and
-// Valkey all know.
+// socket in a directory of its own.
 func startChild(binary string, config []string) (*child, error) {
 	dir, err := socketDir()
 	if err != nil {
 		return nil, err
 	}
+	return startChildIn(dir, binary, config)
+}
+
+// scriptLimit is how long a script may keep a server from saying BUSY, and from
+// listening to SCRIPT KILL, in milliseconds.
+const scriptLimit = "250"
+
+// startChildIn starts it in that directory, which goes with it, also if it does
+// not start. It passes only what Redis 6 to 8 and Valkey all know; after version
+// 6, lua-time-limit is another name of busy-reply-threshold.
+func startChildIn(dir, binary string, config []string) (*child, error) {
 	c := &child{dir: dir, socket: filepath.Join(dir, socketName), gone: make(chan struct{})}
 	args := []string{
 		"-c", guard, "rlbench-guard", dir,
 		binary, "--port", "0", "--unixsocket", c.socket, "--unixsocketperm", "700",
 		"--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", dir, "--logfile", "",
+		"--lua-time-limit", scriptLimit,
 	}
 	c.shell = exec.Command("/bin/sh", append(args, config...)...)
 	// A group of its own: Ctrl-C in the terminal is for us, and we may want to

@@ -31,6 +31,13 @@ func TestContract(t *testing.T) {
 			t.Run("clock", func(t *testing.T) { testClock(t, s) })
 			t.Run("keys", func(t *testing.T) { testKeys(t, s) })
 			t.Run("expiry", func(t *testing.T) { testExpiry(t, s) })
+			t.Run("inspect", func(t *testing.T) { testInspect(t, s) })
+			t.Run("inspect many", func(t *testing.T) { testInspectMany(t, s) })
+			t.Run("scan", func(t *testing.T) { testScan(t, s) })
+			t.Run("persist", func(t *testing.T) { testPersist(t, s) })
+			t.Run("clear", func(t *testing.T) { testClear(t, s) })
+			t.Run("compile", func(t *testing.T) { testCompile(t, s) })
+			t.Run("unstick nothing", func(t *testing.T) { testUnstickNothing(t, s) })
 			t.Run("stats", func(t *testing.T) { testStats(t, s) })
 			t.Run("close", func(t *testing.T) { testClose(t, s) })
 		})
@@ -177,7 +184,13 @@ func testClose(t *testing.T, s *Server) {
 	_, describe := s.Describe(t.Context())
 	_, stats := s.CommandStats(t.Context())
 	_, usage := s.MemoryUsage(t.Context(), []string{"a"})
-	for _, err := range []error{clock, stats, usage, s.Delete(t.Context(), []string{"a"})} {
+	_, inspect := s.Inspect(t.Context(), []string{"a"})
+	_, _, scan := s.Scan(t.Context(), "*", 1)
+	_, unstick := s.Unstick(t.Context())
+	for _, err := range []error{
+		clock, stats, usage, inspect, scan, unstick, s.Delete(t.Context(), []string{"a"}),
+		s.Persist(t.Context(), []string{"a"}), s.Compile(t.Context(), "return 1"),
+	} {
 		if !errors.Is(err, redis.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}

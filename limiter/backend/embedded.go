@@ -2,11 +2,13 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -19,16 +21,61 @@ import (
 // 1,000: 0.2 and 0.8 ms; 20,000: 4 and 16 ms. A load on many keys wants a
 // managed server.
 func openEmbedded(_ context.Context, _ string, o Options) (*Server, error) {
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	client := o.client(&redis.Options{
-		Addr: "embedded",
-		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			conn, err := m.Dial()
-			return &eager{Conn: conn}, err
-		},
-	})
-	return newServer(Embedded, "", client, func() error { m.Close(); return nil }), nil
+	e := &emulator{redis: miniredis.NewMiniRedis()}
+	e.redis.ClockTTL(true)
+	first, err := e.redis.Dial() // starts it
+	if err != nil {
+		return nil, err
+	}
+	if err := first.Close(); err != nil {
+		return nil, err
+	}
+	e.server = e.redis.Server()
+	client := o.client(&redis.Options{Addr: "embedded", Dialer: e.dial})
+	return newServer(Embedded, "", client, e.stop), nil
+}
+
+// emulator is miniredis, of which most methods wait while a script runs, and
+// for ever if it never ends.
+type emulator struct {
+	redis  *miniredis.Miniredis
+	server *server.Server // of redis; it waits for no script
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// dial does what its Dial does, without waiting for a script.
+func (e *emulator) dial(context.Context, string, string) (net.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, net.ErrClosed
+	}
+	ours, theirs := net.Pipe()
+	if c, err := e.redis.Dial(); err == nil { return &eager{Conn: c}, nil }; e.server.ServeConn(theirs)
+	return &eager{Conn: ours}, nil
+}
+
+// scriptGrace is how long a script may go on after the end of the emulator.
+const scriptGrace = time.Second
+
+// stop ends it, if it runs no script that outlasts the grace. Nothing can
+// interrupt gopher-lua from outside, as miniredis keeps the state to itself.
+func (e *emulator) stop() error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { e.redis.Close(); close(ended) }()
+	grace := time.NewTimer(scriptGrace)
+	defer grace.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-grace.C:
+		return errors.New("a script still runs, and goes on until it or this process ends")
+	}
 }
 
 // eager is the client's end of a net.Pipe with writes that never wait. The pipe

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -57,6 +58,39 @@ func (s *Server) Delete(ctx context.Context, keys []string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("delete keys: %w", err)
+	}
+	return nil
+}
+
+// Persist takes the times to live of keys away. Those that do not exist are no
+// error.
+func (s *Server) Persist(ctx context.Context, keys []string) error {
+	_, _, err := s.each(ctx, keys, func(p redis.Pipeliner, key string) *redis.IntCmd {
+		cmd := redis.NewIntCmd(ctx, "persist", key)
+		_ = p.Process(ctx, cmd) // queues it
+		return cmd
+	})
+	if err != nil {
+		return fmt.Errorf("make keys persistent: %w", err)
+	}
+	return nil
+}
+
+// Clear deletes all keys of a private server, and returns when their memory is
+// free. Loaded scripts stay. On a live server the error wraps
+// errors.ErrUnsupported: its keys are not ours.
+func (s *Server) Clear(ctx context.Context) error {
+	if s.flavour == Live {
+		return fmt.Errorf("delete all keys: %w: the server is not ours", errors.ErrUnsupported)
+	}
+	// Redis 6.0 and the embedded server know no SYNC, and flush in that way by
+	// themselves. Valkey 8 does not.
+	err := s.client.Do(ctx, "FLUSHALL", "SYNC").Err()
+	if _, isReply := errors.AsType[redis.Error](err); isReply && strings.Contains(err.Error(), "syntax error") {
+		err = s.client.FlushAll(ctx).Err()
+	}
+	if err != nil {
+		return fmt.Errorf("delete all keys: %w", err)
 	}
 	return nil
 }

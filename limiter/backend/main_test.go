@@ -12,11 +12,17 @@ import (
 )
 
 // asHelper, in the environment, makes the test binary open a managed server,
-// print its URL, and wait to be killed.
+// print its URL, and wait to be killed; or if it is "stuck", hang the embedded
+// server.
 const asHelper = "RLBENCH_TEST_HELPER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asHelper) != "" {
+	switch os.Getenv(asHelper) {
+	case "":
+	case "stuck":
+		hangEmbedded()
+		os.Exit(0)
+	default:
 		s, err := Open(context.Background(), "managed", Options{})
 		if err != nil {
 			fmt.Println(err)

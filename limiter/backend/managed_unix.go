@@ -47,13 +47,21 @@ func openManaged(ctx context.Context, _ string, o Options) (*Server, error) {
 			Hint: fmt.Sprintf("try it by hand: %s --port 0 --unixsocket /tmp/redis.sock; or use --redis embedded", binary),
 		}
 	}
-	client, err := connect(ctx, &redis.Options{Network: "unix", Addr: c.socket}, o)
+	p := newPrivate(binary, o.Config, c)
+	client, err := connect(ctx, &redis.Options{Network: "unix", Addr: c.socket, Dialer: p.dial}, o)
 	if err != nil {
-		_ = c.stop()
+		_ = p.stop()
 		return nil, err
 	}
 	address := url.URL{Scheme: "unix", Path: c.socket}
-	return newServer(Managed, address.String(), client, c.stop), nil
+	s := newServer(Managed, address.String(), client, p.stop)
+	s.replace = func(ctx context.Context) error {
+		if err := p.replace(ctx, c.dir); err != nil {
+			return err
+		}
+		return settle(ctx, client)
+	}
+	return s, nil
 }
 
 // await returns when the server accepts connections. The client must not find

@@ -17,10 +17,16 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	if f, ok := answers(c); !ok {
 		return []scenarios.Finding{f}
 	}
+	if !c.Tells.At {
+		return []scenarios.Finding{{
+			Check: "conformance", Verdict: scenarios.Inconclusive, Warn: true,
+			Message: c.Name + ": not judged by its model, because it does not tell by which instant it decides",
+		}}
+	}
 	histories, doubtful := operations(c)
 	unordered, open := false, false
 	for key, ops := range histories {
-		s := newSearch(c.Plan.Limit, c.Algorithm.Model, ops, c.Plan.Clock == scenarios.Server)
+		s := newSearch(c.Algorithm.Model, c.Tells, ops, c.Plan.Clock == scenarios.Server)
 		switch outcome := s.run(); {
 		case outcome == explained:
 		case outcome == gaveUp:
@@ -58,7 +64,8 @@ func answers(c *Case) (scenarios.Finding, bool) {
 	}
 	for i, r := range c.Results {
 		decided := r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
-		if asked := c.Edge.Add(c.Plan.Arrivals[i].At); decided && !r.Decision.At.Equal(asked) {
+		a := c.Plan.Arrivals[i]
+		if asked := c.Edge.Add(a.At + c.Plan.Phases[a.Phase].Skew); decided && !r.Decision.At.Equal(asked) {
 			return scenarios.Finding{
 				Check: "conformance", Verdict: scenarios.Fail,
 				Message:  fmt.Sprintf("%s decided about another instant than it was asked for", c.Name),
@@ -69,27 +76,30 @@ func answers(c *Case) (scenarios.Finding, bool) {
 	return scenarios.Finding{}, true
 }
 
-// operation is one decided request of a key.
+// operation is one decided request of an identity.
 type operation struct {
 	sent, done time.Duration
 	at         int64 // of the decision, microseconds
 	cost       int64
+	limit      limiter.Limit
 	decision   limiter.Decision
 }
 
-// operations splits a history by key, in the order of sending, and names the
-// keys on which something of unknown fate was sent.
-func operations(c *Case) ([][]operation, []bool) {
-	histories := make([][]operation, c.Plan.Keys)
-	doubtful := make([]bool, c.Plan.Keys)
+// operations splits a history by identity, in the order of sending, and names
+// the identities for which something of unknown fate was sent.
+func operations(c *Case) (map[scenarios.Identity][]operation, map[scenarios.Identity]bool) {
+	histories := map[scenarios.Identity][]operation{}
+	doubtful := map[scenarios.Identity]bool{}
 	for i, r := range c.Results {
 		arrival := c.Plan.Arrivals[i]
+		phase := c.Plan.Phases[arrival.Phase]
+		id := scenarios.Identity{Key: arrival.Key, Pseudonym: phase.Pseudonym}
 		switch r.Outcome {
 		case scenarios.Unknown:
-			doubtful[arrival.Key] = true
+			doubtful[id] = true
 		case scenarios.Admitted, scenarios.Denied:
-			histories[arrival.Key] = append(histories[arrival.Key], operation{
-				sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: arrival.Cost, decision: r.Decision,
+			histories[id] = append(histories[id], operation{
+				sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: arrival.Cost, limit: phase.Limit, decision: r.Decision,
 			})
 		}
 	}
@@ -99,20 +109,30 @@ func operations(c *Case) ([][]operation, []bool) {
 // explain shows the request at which every order ended.
 func (s *search) explain(c *Case) []string {
 	op := s.deepest.op
-	_, want := s.model.Step(s.limit, s.deepest.state, op.request())
+	_, want := s.model.Step(op.limit, s.deepest.state, op.request())
 	return []string{
 		fmt.Sprintf("after %d decisions that agree, a request of cost %d at %s", s.deepest.depth, op.cost, offset(c, op.decision.At)),
-		"limiter: " + describe(op.decision),
-		"model:   " + describe(want),
+		"limiter: " + describe(op.decision, s.tells),
+		"model:   " + describe(want, s.tells),
 	}
 }
 
-func describe(d limiter.Decision) string {
-	verb := "denied"
+// describe writes what a limiter tells of a decision.
+func describe(d limiter.Decision, t scenarios.Tells) string {
+	text := "denied"
 	if d.Allowed {
-		verb = "allowed"
+		text = "allowed"
 	}
-	return fmt.Sprintf("%s, remaining %d, retry after %s, reset after %s", verb, d.Remaining, wait(d.RetryAfter), wait(d.ResetAfter))
+	if t.Remaining {
+		text += fmt.Sprintf(", remaining %d", d.Remaining)
+	}
+	if t.Retry > 0 {
+		text += ", retry after " + wait(d.RetryAfter)
+	}
+	if t.Reset > 0 {
+		text += ", reset after " + wait(d.ResetAfter)
+	}
+	return text
 }
 
 func wait(d time.Duration) string {

@@ -31,6 +31,8 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return because("nothing-planned", "the plan has no requests", "raise the limit or a count; rlbench plan "+c.Plan.Scenario+" --limit "+c.Plan.Limit.String()+" shows them")
 	case c.Interrupted:
 		return because("interrupted", fmt.Sprintf("interrupted after %d of %d requests", sent, m.Planned), "run it again and let it finish")
+	case c.Stuck != "":
+		return because("script-stuck", fmt.Sprintf("a script did not end and kept Redis busy; %s", c.Stuck), "look for a loop in the script that does not end")
 	case c.Lost != nil:
 		return because("target-lost", fmt.Sprintf("the target was lost after %d of %d requests: %v", sent, m.Planned, c.Lost), "look at the target's own log and whether it still answers")
 	case m.Missed > 0:

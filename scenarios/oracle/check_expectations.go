@@ -11,7 +11,10 @@ import (
 func expectations(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	var findings []scenarios.Finding
 	for _, check := range c.Checks {
-		if check.Algorithm == "" || check.Algorithm == c.Name {
+		if check.Clock != "" && check.Clock != c.Plan.Clock {
+			continue
+		}
+		if check.Algorithm == "" || check.Algorithm == c.Name || c.Algorithm != nil && check.Algorithm == c.Algorithm.Name {
 			findings = append(findings, expectation(c, j, check))
 		}
 	}

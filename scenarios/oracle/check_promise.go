@@ -16,7 +16,7 @@ func promise(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return nil
 	}
 	window := limiter.FormatDuration(c.Plan.Limit.Window)
-	peak, bound := j.Measures.PeakInWindow, j.Promise.MaxInWindow
+	peak, bound := j.Promise.Admitted, j.Promise.MaxInWindow
 	f := scenarios.Finding{Check: "promise", Verdict: scenarios.Pass}
 	switch {
 	case peak > bound:

@@ -10,19 +10,36 @@ import (
 func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 	virtual := *p
 	virtual.Clock = scenarios.Virtual
-	edge := virtual.Edge()
-	states := make([]any, p.Keys)
-	results := make([]scenarios.Result, len(p.Arrivals))
-	for i, arrival := range p.Arrivals {
-		if states[arrival.Key] == nil {
-			states[arrival.Key] = a.Model.Init()
-		}
-		state, d := a.Model.Step(p.Limit, states[arrival.Key], limiter.Request{At: edge.Add(arrival.At), Cost: arrival.Cost})
-		states[arrival.Key] = state
-		results[i] = scenarios.Result{Outcome: scenarios.Denied, Decision: d}
-		if d.Allowed {
-			results[i].Outcome = scenarios.Admitted
+	if p.Clock == scenarios.Server { // one clock, whatever the senders' say
+		virtual.Phases = append([]scenarios.PlannedPhase{}, p.Phases...)
+		for i := range virtual.Phases {
+			virtual.Phases[i].Skew = 0
 		}
 	}
-	return measure(&Case{Plan: &virtual, Results: results, Edge: edge})
+	edge := virtual.Edge()
+	states := map[scenarios.Identity]any{}
+	var results []scenarios.Result
+	agenda := scenarios.NewAgenda(&virtual)
+	for at, ok := agenda.Next(); ok; at, ok = agenda.Next() {
+		for _, i := range agenda.Take() {
+			arrival := agenda.Arrival(i)
+			phase := virtual.Phases[arrival.Phase]
+			id := scenarios.Identity{Key: arrival.Key, Pseudonym: phase.Pseudonym}
+			if states[id] == nil {
+				states[id] = a.Model.Init()
+			}
+			state, d := a.Model.Step(phase.Limit, states[id], limiter.Request{At: edge.Add(at + phase.Skew), Cost: arrival.Cost})
+			states[id] = state
+			result := scenarios.Result{Outcome: scenarios.Denied, Decision: d}
+			if d.Allowed {
+				result.Outcome = scenarios.Admitted
+			}
+			results = append(results, result)
+			agenda.Tell(i, at, result)
+		}
+	}
+	j, perIdentity := measure(&Case{Plan: agenda.Plan(), Results: results, Edge: edge})
+	worst := a.Worst(loosest(p))
+	j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity, Kept: perIdentity <= worst}
+	return j
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -14,18 +13,19 @@ const shortShare = 30
 
 // decided is one decision, in the order of time.
 type decided struct {
-	at       int64 // microseconds
+	at       int64 // true time, microseconds
 	cost     int64
 	admitted bool
 	phase    int32
 }
 
 // measure counts outcomes, peaks and wrong decisions, for the whole scenario
-// and for each phase.
-func measure(c *Case) *scenarios.Judgement {
+// and for each phase. Clients are told apart by key, whatever their pseudonyms;
+// the highest peak of one pseudonym is returned beside.
+func measure(c *Case) (j *scenarios.Judgement, perIdentity int64) {
 	limit := c.Plan.Limit
 	short := max(limit.Window/shortShare, time.Microsecond).Truncate(time.Microsecond)
-	j := &scenarios.Judgement{Verdict: scenarios.Pass, Phases: make([]scenarios.PhaseMeasures, len(c.Plan.Phases))}
+	j = &scenarios.Judgement{Verdict: scenarios.Pass, Phases: make([]scenarios.PhaseMeasures, len(c.Plan.Phases))}
 	all := []*scenarios.Measures{&j.Measures}
 	for i := range j.Phases {
 		all = append(all, &j.Phases[i].Measures)
@@ -33,35 +33,80 @@ func measure(c *Case) *scenarios.Judgement {
 	for _, m := range all {
 		m.Limit, m.ShortSpan = limit.Max, short
 	}
-
-	byKey := make([][]decided, c.Plan.Keys)
-	for i, result := range c.Results {
-		arrival := c.Plan.Arrivals[i]
-		count(&j.Measures, result.Outcome)
-		count(&j.Phases[arrival.Phase].Measures, result.Outcome)
-		if result.Outcome == scenarios.Admitted || result.Outcome == scenarios.Denied {
-			landed(&j.Phases[arrival.Phase], result.Decision.At.Sub(c.Edge))
-			byKey[arrival.Key] = append(byKey[arrival.Key], decided{
-				at: result.Decision.At.UnixMicro(), cost: arrival.Cost,
-				admitted: result.Outcome == scenarios.Admitted, phase: arrival.Phase,
-			})
-		}
-	}
+	j.Measures.Examined = c.Examined
+	byKey := tally(c, j)
 	for _, history := range byKey {
 		// Of one instant, admissions come first: whoever was refused then is
 		// not counted as wrong because of the order within a microsecond.
 		slices.SortStableFunc(history, func(a, b decided) int {
 			return cmp.Or(cmp.Compare(a.at, b.at), compareBool(b.admitted, a.admitted))
 		})
-		accuracy(history, limit, j)
+		accuracy(history, c.Plan, j)
 		for i, m := range all {
 			mine := admissions(history, int32(i-1))
 			m.PeakInWindow = max(m.PeakInWindow, peak(mine, limit.Window))
 			m.PeakInShort = max(m.PeakInShort, peak(mine, short))
 		}
+		for _, pseudonym := range pseudonyms(c.Plan) {
+			own := slices.DeleteFunc(admissions(history, -1), func(d decided) bool {
+				return c.Plan.Phases[d.phase].Pseudonym != pseudonym
+			})
+			perIdentity = max(perIdentity, peak(own, limit.Window))
+		}
 	}
+	crowds(c, all, short)
+	times(c, all)
 	j.Lag = lag(c)
-	return j
+	return j, perIdentity
+}
+
+// tally counts outcomes and returns the decisions of each key.
+func tally(c *Case, j *scenarios.Judgement) [][]decided {
+	byKey := make([][]decided, c.Plan.Keys)
+	for i, result := range c.Results {
+		arrival := c.Plan.Arrivals[i]
+		phase := &j.Phases[arrival.Phase]
+		for _, m := range []*scenarios.Measures{&j.Measures, &phase.Measures} {
+			count(m, result.Outcome)
+			if c.Plan.Phases[arrival.Phase].RetryOf == "" {
+				m.Wanted++
+			}
+		}
+		if result.Outcome != scenarios.Admitted && result.Outcome != scenarios.Denied {
+			continue
+		}
+		at := trueTime(c, arrival, result)
+		landed(phase, at.Sub(c.Edge))
+		admitted := result.Outcome == scenarios.Admitted
+		if admitted {
+			admittedAt(&j.Measures, at.Sub(c.Edge))
+			admittedAt(&phase.Measures, at.Sub(c.Edge))
+		}
+		byKey[arrival.Key] = append(byKey[arrival.Key], decided{
+			at: at.UnixMicro(), cost: arrival.Cost, admitted: admitted, phase: arrival.Phase,
+		})
+	}
+	return byKey
+}
+
+// trueTime is when a decision was made by the one true clock: a caller's stamp
+// is off by its clock's skew.
+func trueTime(c *Case, a scenarios.Arrival, r scenarios.Result) time.Time {
+	if c.Plan.Clock == scenarios.Server {
+		return r.Decision.At
+	}
+	return r.Decision.At.Add(-c.Plan.Phases[a.Phase].Skew)
+}
+
+// pseudonyms are the different ones of a plan.
+func pseudonyms(p *scenarios.Plan) []int32 {
+	var all []int32
+	for _, phase := range p.Phases {
+		if !slices.Contains(all, phase.Pseudonym) {
+			all = append(all, phase.Pseudonym)
+		}
+	}
+	return all
 }
 
 // landed widens the stretch in which the decisions of a phase fell.
@@ -70,6 +115,63 @@ func landed(p *scenarios.PhaseMeasures, at time.Duration) {
 		p.First, p.Last = at, at
 	}
 	p.First, p.Last = min(p.First, at), max(p.Last, at)
+}
+
+// admittedAt notes an admission that has been counted.
+func admittedAt(m *scenarios.Measures, at time.Duration) {
+	if m.Admitted == 1 {
+		m.FirstAdmitted, m.LastAdmitted = at, at
+	}
+	m.FirstAdmitted, m.LastAdmitted = min(m.FirstAdmitted, at), max(m.LastAdmitted, at)
+}
+
+// crowds finds the most requests that were sent in a short span.
+func crowds(c *Case, all []*scenarios.Measures, span time.Duration) {
+	sent := make([][]time.Duration, len(all))
+	for i, r := range c.Results {
+		if r.Outcome == scenarios.Missed {
+			continue
+		}
+		at := c.Plan.Arrivals[i].At
+		if c.Plan.Clock != scenarios.Virtual {
+			at = r.Sent
+		}
+		sent[0] = append(sent[0], at)
+		phase := 1 + c.Plan.Arrivals[i].Phase
+		sent[phase] = append(sent[phase], at)
+	}
+	for i, m := range all {
+		slices.Sort(sent[i])
+		first := 0
+		for last, at := range sent[i] {
+			for sent[i][first] <= at-span {
+				first++
+			}
+			m.Crowd = max(m.Crowd, int64(last-first+1))
+		}
+	}
+}
+
+// times collects latencies where a check is about them.
+func times(c *Case, all []*scenarios.Measures) {
+	if !slices.ContainsFunc(c.Checks, scenarios.Check.Timed) {
+		return
+	}
+	for i, r := range c.Results {
+		if r.Outcome != scenarios.Admitted && r.Outcome != scenarios.Denied {
+			continue
+		}
+		for _, m := range []*scenarios.Measures{all[0], all[1+c.Plan.Arrivals[i].Phase]} {
+			m.Service = append(m.Service, r.Done-r.Sent)
+			if c.Plan.Clock != scenarios.Virtual {
+				m.Response = append(m.Response, r.Done-r.Planned)
+			}
+		}
+	}
+	for _, m := range all {
+		slices.Sort(m.Service)
+		slices.Sort(m.Response)
+	}
 }
 
 func compareBool(a, b bool) int {
@@ -128,15 +230,15 @@ func peak(admitted []decided, span time.Duration) int64 {
 // accuracy replays a key's history against an exact trailing window over its
 // own admissions and counts the decisions that an exact limiter would not have
 // made in that place.
-func accuracy(history []decided, limit limiter.Limit, j *scenarios.Judgement) {
+func accuracy(history []decided, p *scenarios.Plan, j *scenarios.Judgement) {
 	var units int64
 	var live []decided
 	for _, d := range history {
-		for len(live) > 0 && live[0].at <= d.at-limit.Window.Microseconds() {
+		for len(live) > 0 && live[0].at <= d.at-p.Limit.Window.Microseconds() {
 			units -= live[0].cost
 			live = live[1:]
 		}
-		fits := units+d.cost <= limit.Max
+		fits := units+d.cost <= p.Phases[d.phase].Limit.Max
 		switch {
 		case d.admitted && !fits:
 			j.Measures.WrongAdmissions++

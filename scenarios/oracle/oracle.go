@@ -21,8 +21,14 @@ type Case struct {
 	// then only what needs no model is checked.
 	Algorithm *limiter.Algorithm
 	// Name is how the limiter is called in checks and messages.
-	Name   string
-	Checks []scenarios.Check
+	Name string
+	// Tells is what its decisions say; the zero value says only admitted or denied.
+	Tells scenarios.Tells
+	// Examined is what was found in Redis afterwards; nil if nobody looked.
+	Examined *scenarios.Examination
+	// LongestTTL is the longest time that one of its keys may live.
+	LongestTTL time.Duration
+	Checks     []scenarios.Check
 	// MaxOvershoot is how far the peak may exceed the limit, as a share of it;
 	// nil does not ask.
 	MaxOvershoot *big.Rat
@@ -31,6 +37,8 @@ type Case struct {
 	Misplaced   int
 	Interrupted bool
 	Lost        error
+	// Stuck is what was done about a script that did not end; "" if all did.
+	Stuck string
 }
 
 // A check looks at a case that has been measured and says what it noticed.
@@ -43,8 +51,20 @@ type check struct {
 // add its row.
 var checks = []check{
 	{"evidence", "enough was sent, on time, in the window it was meant for", evidence},
-	{"promise", "the most admitted in any trailing window is at most what the algorithm promises", promise},
+	{"promise", "the most admitted to an identity in any trailing window is at most what the algorithm promises", promise},
 	{"conformance", "every decision equals the model's, in some order that the times allow", conformance},
+	{"fresh", "the first request of an identity is admitted", fresh},
+	{"remaining", "remaining is from 0 to the limit, less than what was denied, and counts down within an instant", remaining},
+	{"retry", "who waits for RetryAfter is admitted, who comes one unit earlier is denied", retry},
+	{"recovers", "after a silence of ten windows a request is admitted", recovers},
+	{"denied-is-free", "a denial changes no state", deniedIsFree},
+	{"costs", "a cost above the limit is denied for ever, one of -1 is refused and changes nothing", costs},
+	{"peek", "a peek answers as the next request is answered, and writes nothing", peek},
+	{"ttl", "every key expires: not before its state is worthless, and in time", ttl},
+	{"heal", "a key that lost its time to live gets one with the next call", heal},
+	{"members", "a log holds at most limit entries", members},
+	{"keys", "only keys that were named are touched, those of a call in one slot", keys},
+	{"identity", "no key and no value holds an IP address", identity},
 	{"max-overshoot", "the peak exceeds the limit by at most --max-overshoot", overshoot},
 	{"checks", "the checks of the scenario and of --check", expectations},
 }
@@ -61,7 +81,7 @@ func Listed() [][2]string {
 // Judge measures and checks a case. An error is a bug of rlbench: the outcomes
 // do not add up to what was planned.
 func Judge(c *Case) (*scenarios.Judgement, error) {
-	j := measure(c)
+	j, perIdentity := measure(c)
 	all := []scenarios.Measures{j.Measures}
 	for _, p := range j.Phases {
 		all = append(all, p.Measures)
@@ -71,9 +91,9 @@ func Judge(c *Case) (*scenarios.Judgement, error) {
 			return nil, fmt.Errorf("judge %s under %s: outcomes sum to %d, planned were %d", c.Name, c.Plan.Scenario, sum, m.Planned)
 		}
 	}
-	if c.Algorithm != nil {
-		worst := c.Algorithm.Worst(c.Plan.Limit)
-		j.Promise = &scenarios.Promise{MaxInWindow: worst, Kept: j.Measures.PeakInWindow <= worst}
+	if c.Algorithm != nil && !skewed(c.Plan) {
+		worst := c.Algorithm.Worst(loosest(c.Plan))
+		j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity, Kept: perIdentity <= worst}
 	}
 	for _, check := range checks {
 		j.Findings = append(j.Findings, check.run(c, j)...)
@@ -102,6 +122,20 @@ func doubtStamps(c *Case, j *scenarios.Judgement) {
 			j.Findings[i] = inconclusive(j, "promise", "stamps-out-of-order", f.Message+", for stamps in order", "use --clock server or --clock virtual")
 		}
 	}
+}
+
+// skewed reports whether several clocks decided. A promise is made for one.
+func skewed(p *scenarios.Plan) bool {
+	return p.Clock != scenarios.Server && slices.ContainsFunc(p.Phases, func(phase scenarios.PlannedPhase) bool { return phase.Skew != 0 })
+}
+
+// loosest is the largest of the plan's limits: no window admits more than that.
+func loosest(p *scenarios.Plan) limiter.Limit {
+	l := p.Limit
+	for _, phase := range p.Phases {
+		l.Max = max(l.Max, phase.Limit.Max)
+	}
+	return l
 }
 
 // inconclusive notes a reason and makes the finding that carries it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // search looks for an order of one key's requests in which the model makes the
@@ -16,8 +17,8 @@ import (
 // also got the same decision the one that was done first goes first, which never
 // rules out an order.
 type search struct {
-	limit limiter.Limit
 	model limiter.Model
+	tells scenarios.Tells
 	ops   []operation // by sent
 	// timed says that instants are the server's own, read inside the script:
 	// then they are the order, up to ties.
@@ -48,9 +49,9 @@ const (
 // needs in any case.
 const maxSteps = 1000
 
-func newSearch(l limiter.Limit, m limiter.Model, ops []operation, timed bool) *search {
+func newSearch(m limiter.Model, t scenarios.Tells, ops []operation, timed bool) *search {
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.sent, b.sent) })
-	return &search{limit: l, model: m, ops: ops, timed: timed, used: make([]bool, len(ops)), deepest: place{depth: -1}}
+	return &search{model: m, tells: t, ops: ops, timed: timed, used: make([]bool, len(ops)), deepest: place{depth: -1}}
 }
 
 func (o operation) request() limiter.Request {
@@ -70,7 +71,7 @@ type frame struct {
 
 // answer is what the model says to a request in the state of a frame.
 type answer struct {
-	at, cost int64
+	to       operation
 	state    any
 	decision limiter.Decision
 }
@@ -112,7 +113,7 @@ func (s *search) frameAt(state any) frame {
 	candidates := s.candidates()
 	slices.SortStableFunc(candidates, func(a, b int) int {
 		x, y := s.ops[a], s.ops[b]
-		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.cost, y.cost), cmp.Compare(x.done, y.done))
+		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.cost, y.cost), cmp.Compare(x.limit.Max, y.limit.Max), cmp.Compare(x.done, y.done))
 	})
 	if s.timed && len(candidates) > 0 {
 		first := s.ops[candidates[0]].at
@@ -157,7 +158,7 @@ func (s *search) step(f *frame, depth int) (any, int, bool) {
 			if !alike(op, first) {
 				break
 			}
-			if found < 0 && same(op.decision, want) {
+			if found < 0 && s.same(op.decision, want) {
 				found = f.next[f.tried]
 			}
 		}
@@ -176,7 +177,7 @@ func (s *search) step(f *frame, depth int) (any, int, bool) {
 func (s *search) denial(f *frame) (int, bool) {
 	for _, i := range f.next {
 		if op := s.ops[i]; !op.decision.Allowed {
-			if _, want := s.decide(f, op); same(op.decision, want) {
+			if _, want := s.decide(f, op); s.same(op.decision, want) {
 				return i, true
 			}
 		}
@@ -187,20 +188,35 @@ func (s *search) denial(f *frame) (int, bool) {
 // decide asks the model once for each request and state.
 func (s *search) decide(f *frame, op operation) (any, limiter.Decision) {
 	for _, a := range f.known {
-		if a.at == op.at && a.cost == op.cost {
+		if alike(a.to, op) {
 			return a.state, a.decision
 		}
 	}
 	s.steps++
-	state, d := s.model.Step(s.limit, f.state, op.request())
-	f.known = append(f.known, answer{op.at, op.cost, state, d})
+	state, d := s.model.Step(op.limit, f.state, op.request())
+	f.known = append(f.known, answer{op, state, d})
 	return state, d
 }
 
 // alike requests get the same decision from the model.
-func alike(a, b operation) bool { return a.at == b.at && a.cost == b.cost }
+func alike(a, b operation) bool { return a.at == b.at && a.cost == b.cost && a.limit == b.limit }
 
-// same compares what a decision says, not who made it.
-func same(a, b limiter.Decision) bool {
-	return a.Allowed == b.Allowed && a.Limit == b.Limit && a.Remaining == b.Remaining && a.RetryAfter == b.RetryAfter && a.ResetAfter == b.ResetAfter
+// same compares what a limiter tells of a decision with the model's.
+func (s *search) same(told, model limiter.Decision) bool {
+	return told.Allowed == model.Allowed && told.Limit == model.Limit &&
+		(!s.tells.Remaining || told.Remaining == model.Remaining) &&
+		sameWait(told.RetryAfter, model.RetryAfter, s.tells.Retry) &&
+		sameWait(told.ResetAfter, model.ResetAfter, s.tells.Reset)
+}
+
+// sameWait compares a told wait with the exact one, rounded up to the unit in
+// which it is told. A unit of 0 is not told.
+func sameWait(told, exact, unit time.Duration) bool {
+	switch {
+	case unit == 0:
+		return true
+	case exact == limiter.Never || told == limiter.Never:
+		return told == exact
+	}
+	return told == (exact+unit-1)/unit*unit
 }

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,8 +85,13 @@ func plan(t interface {
 // config is a run with nothing special about it.
 func config(p *scenarios.Plan, l limiter.Limiter) runner.Config {
 	return runner.Config{
-		Limiter: l, Plan: p, MaxInFlight: 1, Patience: 1, // failures count at once
-		Identity:    func(key int32, attempt int) string { return fmt.Sprintf("k%d.%d", key, attempt) },
+		Limiters: slices.Repeat([]limiter.Limiter{l}, len(p.Phases)), Plan: p, MaxInFlight: 1, Patience: 1, // failures count at once
+		Identity: func(id scenarios.Identity, attempt int) string {
+			if id.Pseudonym != 0 {
+				return fmt.Sprintf("k%d.%d.%d", id.Key, attempt, id.Pseudonym)
+			}
+			return fmt.Sprintf("k%d.%d", id.Key, attempt)
+		},
 		ServerClock: func(context.Context) (time.Duration, error) { return 0, nil },
 	}
 }

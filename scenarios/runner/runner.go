@@ -15,11 +15,13 @@ import (
 
 // Config is one run of one plan against one limiter.
 type Config struct {
-	Limiter limiter.Limiter
-	Plan    *scenarios.Plan
-	// Identity names a key of the plan. A second attempt at a missed edge asks
-	// for other names, so that it finds fresh budgets.
-	Identity func(key int32, attempt int) string
+	// Limiters are the limiter of each phase of the plan, by its number.
+	Limiters []limiter.Limiter
+	Plan     *scenarios.Plan
+	// Identity names a client of the plan under one of its pseudonyms. A second
+	// attempt at a missed edge asks for other names, so that it finds fresh
+	// budgets.
+	Identity func(id scenarios.Identity, attempt int) string
 	// MaxInFlight bounds concurrent requests. It never changes what is planned.
 	MaxInFlight int
 	// ServerClock is the clock of the Redis server minus this machine's. The
@@ -38,7 +40,11 @@ type Config struct {
 
 // History is what happened. Results[i] belongs to Plan.Arrivals[i].
 type History struct {
+	// Plan is the plan that was run; where clients retry, with their retries.
+	Plan    *scenarios.Plan
 	Results []scenarios.Result
+	// Stopwatch tells what time it is on the clock of the results' offsets.
+	Stopwatch func() time.Duration
 	// Edge is the instant that offsets of the plan refer to, by the clock that
 	// decided.
 	Edge time.Time
@@ -75,6 +81,9 @@ func Run(ctx context.Context, c Config) (*History, error) {
 	if c.MaxInFlight < 1 {
 		return nil, fmt.Errorf("run %s: max in flight is %d; want at least 1", c.Plan.Scenario, c.MaxInFlight)
 	}
+	if len(c.Limiters) != len(c.Plan.Phases) {
+		return nil, fmt.Errorf("run %s: %d limiters for %d phases", c.Plan.Scenario, len(c.Limiters), len(c.Plan.Phases))
+	}
 	if c.Patience == 0 {
 		c.Patience = defaultPatience
 	}
@@ -89,10 +98,12 @@ func Run(ctx context.Context, c Config) (*History, error) {
 // run is one attempt.
 type run struct {
 	Config
-	identities []string
+	identities map[int32][]string // by pseudonym, then by key
 	edge       time.Time
+	zero       time.Duration // the edge, by the stopwatch; unused if virtual
 	attempt    int
 	results    []scenarios.Result
+	agenda     *scenarios.Agenda // nil where nobody retries
 	watch      func() time.Duration
 	failures   atomic.Int64 // in a row
 	silent     atomic.Int64 // when the first of them was sent, by the stopwatch
@@ -100,40 +111,57 @@ type run struct {
 }
 
 func newRun(c Config, edge time.Time, attempt int) *run {
-	r := &run{Config: c, edge: edge, attempt: attempt, results: make([]scenarios.Result, len(c.Plan.Arrivals)), watch: c.Stopwatch}
+	r := &run{Config: c, edge: edge, attempt: attempt, watch: c.Stopwatch, identities: map[int32][]string{}}
+	if c.Plan.Retries() {
+		r.agenda = scenarios.NewAgenda(c.Plan)
+	} else {
+		r.results = make([]scenarios.Result, len(c.Plan.Arrivals))
+	}
 	if r.watch == nil {
 		start := time.Now()
 		r.watch = func() time.Duration { return time.Since(start) }
 	}
-	r.identities = make([]string, c.Plan.Keys)
-	for k := range r.identities {
-		r.identities[k] = c.Identity(int32(k), attempt)
+	for _, phase := range c.Plan.Phases {
+		if r.identities[phase.Pseudonym] != nil {
+			continue
+		}
+		names := make([]string, c.Plan.Keys)
+		for k := range names {
+			names[k] = c.Identity(scenarios.Identity{Key: int32(k), Pseudonym: phase.Pseudonym}, attempt)
+		}
+		r.identities[phase.Pseudonym] = names
 	}
 	return r
 }
 
-// fire sends one request and records its five facts. The context is one that
-// an interrupt does not cancel: what was sent is waited for.
-func (r *run) fire(ctx context.Context, i int, at time.Time) {
-	arrival := r.Plan.Arrivals[i]
-	request := limiter.Request{Key: r.identities[arrival.Key], At: at, Cost: arrival.Cost}
-	result := &r.results[i]
-	result.Sent = r.watch()
-	decision, err := r.Limiter.Allow(ctx, request)
+// fire sends one request and returns what happened. The context is one that an
+// interrupt does not cancel: what was sent is waited for.
+func (r *run) fire(ctx context.Context, a scenarios.Arrival, at time.Time, planned time.Duration) scenarios.Result {
+	phase := &r.Plan.Phases[a.Phase]
+	request := limiter.Request{Key: r.identities[phase.Pseudonym][a.Key], Cost: a.Cost}
+	if !at.IsZero() {
+		request.At = at.Add(phase.Skew)
+	}
+	result := scenarios.Result{Planned: planned, Sent: r.watch()}
+	decision, err := r.Limiters[a.Phase].Allow(ctx, request)
 	result.Done = r.watch()
 	if r.Handled != nil {
 		r.Handled.Add(1)
 	}
 	if err != nil {
-		r.fail(result, err)
-		return
+		r.fail(&result, err)
+		return result
 	}
 	r.failures.Store(0)
+	if decision.At.IsZero() { // told by nobody
+		decision.At = r.edge.Add((result.Sent+result.Done)/2 - r.zero).Truncate(time.Microsecond)
+	}
 	result.Decision = decision
 	result.Outcome = scenarios.Denied
 	if decision.Allowed {
 		result.Outcome = scenarios.Admitted
 	}
+	return result
 }
 
 func (r *run) fail(result *scenarios.Result, err error) {
@@ -162,7 +190,13 @@ func (r *run) stopped(ctx context.Context) bool {
 
 // history closes the attempt.
 func (r *run) history(ctx context.Context) *History {
-	h := &History{Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced()}
+	if r.agenda != nil {
+		r.Plan = r.agenda.Plan()
+		r.results = append(r.results, make([]scenarios.Result, len(r.Plan.Arrivals)-len(r.results))...)
+	}
+	h := &History{
+		Plan: r.Plan, Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced(), Stopwatch: r.watch,
+	}
 	sent := 0
 	for _, result := range r.results {
 		if result.Outcome != scenarios.Missed {

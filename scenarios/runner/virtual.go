@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // virtual sends the plan as fast as it can, with planned instants. Requests of
@@ -11,30 +13,60 @@ import (
 // over, so that time never runs backwards for the limiter.
 func (r *run) virtual(ctx context.Context) {
 	sending := context.WithoutCancel(ctx)
+	if r.agenda != nil {
+		r.reactive(ctx, sending)
+		return
+	}
 	arrivals := r.Plan.Arrivals
 	for first := 0; first < len(arrivals) && !r.stopped(ctx); {
 		next := first + 1
 		for next < len(arrivals) && arrivals[next].At == arrivals[first].At {
 			next++
 		}
-		if next == first+1 {
-			r.fire(sending, first, r.edge.Add(arrivals[first].At))
-		} else {
-			r.together(ctx, sending, first, next)
-		}
+		r.together(ctx, sending, arrivals[first:next], r.results[first:next])
 		first = next
 	}
 }
 
-// together releases the arrivals [first, next) at once from as many callers as
-// may be in flight. All callers exist and wait before the first may send.
-func (r *run) together(ctx, sending context.Context, first, next int) {
-	at := r.edge.Add(r.Plan.Arrivals[first].At)
+// reactive sends what is due, tells the clients what became of it, and looks
+// again: they may want more at the same instant.
+func (r *run) reactive(ctx, sending context.Context) {
+	for !r.stopped(ctx) {
+		at, ok := r.agenda.Next()
+		if !ok {
+			return
+		}
+		numbers := r.agenda.Take()
+		first := len(r.results)
+		arrivals := make([]scenarios.Arrival, len(numbers))
+		for i, n := range numbers {
+			arrivals[i] = r.agenda.Arrival(n)
+		}
+		r.results = append(r.results, make([]scenarios.Result, len(numbers))...)
+		r.together(ctx, sending, arrivals, r.results[first:])
+		for i, n := range numbers {
+			if result := r.results[first+i]; result.Outcome != scenarios.Missed {
+				r.agenda.Tell(n, at, result)
+			}
+		}
+	}
+}
+
+// together releases arrivals of one instant at once from as many callers as may
+// be in flight. All callers exist and wait before the first may send.
+func (r *run) together(ctx, sending context.Context, arrivals []scenarios.Arrival, results []scenarios.Result) {
+	if len(arrivals) == 0 {
+		return
+	}
+	at := r.edge.Add(arrivals[0].At)
+	if len(arrivals) == 1 {
+		results[0] = r.fire(sending, arrivals[0], at, 0)
+		return
+	}
 	barrier := make(chan struct{})
 	var ready, done sync.WaitGroup
 	var taken atomic.Int64
-	taken.Store(int64(first))
-	callers := min(next-first, r.MaxInFlight)
+	callers := min(len(arrivals), r.MaxInFlight)
 	ready.Add(callers)
 	for range callers {
 		done.Go(func() {
@@ -42,10 +74,10 @@ func (r *run) together(ctx, sending context.Context, first, next int) {
 			<-barrier
 			for !r.stopped(ctx) {
 				i := int(taken.Add(1)) - 1
-				if i >= next {
+				if i >= len(arrivals) {
 					return
 				}
-				r.fire(sending, i, at)
+				results[i] = r.fire(sending, arrivals[i], at, 0)
 			}
 		})
 	}

@@ -85,15 +85,20 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 	sending := context.WithoutCancel(ctx)
 	// Read both clocks once, so that instants become offsets of the stopwatch.
 	start, base := r.watch(), time.Now()
+	r.zero = start + edge.Sub(base)
+	if r.agenda != nil {
+		r.converse(ctx, sending)
+		return
+	}
 	for i, arrival := range r.Plan.Arrivals {
-		r.results[i].Planned = start + edge.Add(arrival.At).Sub(base)
+		r.results[i].Planned = r.zero + arrival.At
 	}
 	var turn sync.Mutex
 	next := 0
 	take := func() (int, bool) {
 		turn.Lock()
 		defer turn.Unlock()
-		if next == len(r.results) || !r.waitUntil(ctx, r.results[next].Planned) {
+		if next == len(r.results) || !r.waitUntil(ctx, r.results[next].Planned, nil) {
 			return 0, false
 		}
 		next++
@@ -103,7 +108,7 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 	for range min(r.MaxInFlight, len(r.results)) {
 		senders.Go(func() {
 			for i, ok := take(); ok; i, ok = take() {
-				r.fire(sending, i, r.stamp())
+				r.results[i] = r.fire(sending, r.Plan.Arrivals[i], r.stamp(), r.results[i].Planned)
 			}
 		})
 	}
@@ -118,9 +123,9 @@ func (r *run) stamp() time.Time {
 	return time.Time{}
 }
 
-// waitUntil returns at an instant of the stopwatch, or false if there is
-// nothing more to send.
-func (r *run) waitUntil(ctx context.Context, at time.Duration) bool {
+// waitUntil returns at an instant of the stopwatch, or before it when it is woken,
+// or false if there is nothing more to send.
+func (r *run) waitUntil(ctx context.Context, at time.Duration, wake <-chan struct{}) bool {
 	if r.stopped(ctx) {
 		return false
 	}
@@ -129,6 +134,8 @@ func (r *run) waitUntil(ctx context.Context, at time.Duration) bool {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
+		case <-wake:
+			return !r.stopped(ctx)
 		case <-ctx.Done():
 			return false
 		}
@@ -153,7 +160,7 @@ func (r *run) misplaced() int {
 	inside := make([]bool, len(r.Plan.Phases))
 	for i, p := range r.Plan.Phases {
 		last := max(p.Start, p.End-time.Microsecond)
-		inside[i] = scenarios.WindowOf(p.Start, width) == scenarios.WindowOf(last, width)
+		inside[i] = p.RetryOf == "" && scenarios.WindowOf(p.Start, width) == scenarios.WindowOf(last, width)
 	}
 	n := 0
 	for i, result := range r.results {
@@ -162,7 +169,11 @@ func (r *run) misplaced() int {
 		}
 		arrival := r.Plan.Arrivals[i]
 		planned := scenarios.WindowOf(arrival.At, width)
-		landed := scenarios.WindowOf(result.Decision.At.Sub(r.edge), width)
+		instant := result.Decision.At.Sub(r.edge)
+		if r.Plan.Clock == scenarios.Client {
+			instant -= r.Plan.Phases[arrival.Phase].Skew
+		}
+		landed := scenarios.WindowOf(instant, width)
 		if r.Plan.Clock == scenarios.Client && landed == planned {
 			// The stamp is in time, but the request may have been overtaken by
 			// one of the next window: it has to be over before that begins.

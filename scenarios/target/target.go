@@ -26,16 +26,23 @@ type Target struct {
 	// a service do whose limit is changed.
 	Limiter func(limiter.Limit) (limiter.Limiter, error)
 	// Keys are the names of the keys that a call for an identity at an instant
-	// may touch.
-	Keys func(identity string, at time.Time) []string
+	// may touch. Timed says that they depend on the instant.
+	Keys  func(identity string, at time.Time) []string
+	Timed bool
+	// LongestTTL is the longest time that a key may live.
+	LongestTTL func(limiter.Limit) time.Duration
 	// TTLFloor is the least time that keys live however short the window is.
 	TTLFloor time.Duration
 	// Costs says that requests may cost more than one unit.
 	Costs bool
+	// Foreign says that others wrote it: it may keep Redis busy for ever.
+	Foreign bool
 }
 
 // Options are what every target needs to know.
 type Options struct {
+	// Limit is the scenario's own; a phase can have another.
+	Limit limiter.Limit
 	Clock scenarios.Clock
 	// Prefix starts every key, or every identity where keys have other names.
 	Prefix string
@@ -57,12 +64,44 @@ type kind struct {
 	matches   func(name string) bool
 	// check reports what of the needs a target cannot meet, before it is opened.
 	check func(name string, n Needs, model string) error
-	open  func(ctx context.Context, s *backend.Server, name string, o Options) (*Target, error)
+	// claims is what a target claims to be; nil if nothing.
+	claims func(name, model string) *limiter.Algorithm
+	open   func(ctx context.Context, s *backend.Server, name string, o Options) (*Target, error)
+	// claimable targets can be told what they claim to be.
+	claimable bool
 }
 
 // kinds is the table of all kinds of target. To add one, add its row.
 var kinds = []kind{
-	{"ALGORITHM", "a bundled algorithm by its name", isAlgorithm, checkAlgorithm, openAlgorithm},
+	{
+		name: "ALGORITHM", doc: "a bundled algorithm by its name",
+		matches: isAlgorithm, check: checkAlgorithm, open: openAlgorithm,
+		claims: func(name, _ string) *limiter.Algorithm {
+			a, _ := limiter.Named(name)
+			return &a
+		},
+	},
+	luaKind,
+	faultyKind,
+}
+
+// NoModel is the model of a target that claims nothing.
+const NoModel = "none"
+
+// Claims is what a target claims to be, given the model that it was told to; nil
+// if it claims nothing.
+func Claims(name, model string) *limiter.Algorithm {
+	k, err := kindOf(name)
+	if err != nil {
+		return nil
+	}
+	return k.claims(name, model)
+}
+
+// Claimable reports whether a target can be told what it claims to be.
+func Claimable(name string) bool {
+	k, err := kindOf(name)
+	return err == nil && k.claimable
 }
 
 // Listed are the kinds of target with a line each.
@@ -84,7 +123,11 @@ func Names(list []string) ([]string, error) {
 			names = append(names, limiter.Names()...)
 			continue
 		}
-		if _, err := kindOf(name); err != nil {
+		k, err := kindOf(name)
+		if err == nil {
+			err = k.check(name, Needs{}, "")
+		}
+		if err != nil {
 			return nil, err
 		}
 		names = append(names, name)
@@ -126,7 +169,7 @@ func kindOf(name string) (kind, error) {
 			return k, nil
 		}
 	}
-	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all"))
+	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all", "lua:PATH", "faulty:NAME"))
 }
 
 func isAlgorithm(name string) bool {
@@ -154,6 +197,7 @@ func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options)
 	if o.Clock == scenarios.Virtual {
 		t.TTLFloor = virtualTTL
 	}
+	t.LongestTTL = func(l limiter.Limit) time.Duration { return max(a.TTL(l), t.TTLFloor) }
 	var keys func(string) []string
 	t.Limiter = func(l limiter.Limit) (limiter.Limiter, error) {
 		opened, err := limiter.New(s.Client(), limiter.Config{

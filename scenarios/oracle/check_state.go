@@ -1,0 +1,117 @@
+package oracle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// ttlSlack is what reading a time to live can be off by: Redis counts in
+// milliseconds, and expires a little late.
+const ttlSlack = 2 * time.Millisecond
+
+// ttl looks at how long keys live. Without a model only keys that never expire
+// are known to be wrong; a long life is no more than a warning.
+func ttl(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
+	e := c.Examined
+	if e == nil || len(e.Keys) == 0 && c.Algorithm == nil {
+		return nil
+	}
+	for _, k := range e.Keys {
+		if k.TTL == scenarios.NoTTL {
+			return failed("ttl", fmt.Sprintf("%s left a key that never expires", c.Name), "key "+k.Name)
+		}
+	}
+	if found := shortLived(c); found != nil {
+		return found
+	}
+	for _, k := range e.Keys {
+		if k.TTL > c.LongestTTL+ttlSlack {
+			found := failed("ttl", fmt.Sprintf("%s keeps a key for %s; at most %s are of use", c.Name, k.TTL.Round(time.Second), limiter.FormatDuration(c.LongestTTL)), "key "+k.Name)
+			found[0].Warn = c.Algorithm == nil
+			return found
+		}
+	}
+	return passed("ttl", "%d keys expire in time", len(e.Keys))
+}
+
+// shortLived finds an identity whose state is gone while it still matters by the
+// model. With several clocks nobody knows until when it does.
+func shortLived(c *Case) []scenarios.Finding {
+	if c.Algorithm == nil || skewed(c.Plan) || c.Examined.Incomplete != "" || !c.Tells.At {
+		return nil
+	}
+	type life struct{ ttl, read time.Duration }
+	lives := map[scenarios.Identity]life{}
+	for _, k := range c.Examined.Keys {
+		if l := lives[k.Identity]; k.TTL >= l.ttl {
+			lives[k.Identity] = life{k.TTL, k.Read}
+		}
+	}
+	histories, doubtful := operations(c)
+	for _, id := range c.Examined.Sample {
+		if doubtful[id] {
+			continue
+		}
+		reset, done, ok := needed(c, histories[id])
+		if !ok {
+			continue
+		}
+		l, exists := lives[id]
+		if !exists {
+			l.read = c.Examined.Read
+		}
+		if missing := reset - (l.ttl + l.read - done); missing > ttlSlack {
+			return failed("ttl", fmt.Sprintf("%s lets the state of an identity expire %s too early", c.Name, missing.Round(time.Millisecond)),
+				fmt.Sprintf("client %d, pseudonym %d: it matters for %s, %s after its last admission it had %s to live",
+					id.Key, id.Pseudonym, wait(reset), (l.read-done).Round(time.Microsecond), l.ttl))
+		}
+	}
+	return nil
+}
+
+// members bounds the entries of a log: what claims to be one needs no more than
+// its limit.
+func members(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
+	if c.Examined == nil || c.Algorithm == nil || c.Algorithm.Name != limiter.Log.Name {
+		return nil
+	}
+	most := int64(0)
+	bound := loosest(c.Plan).Max
+	for _, k := range c.Examined.Keys {
+		most = max(most, k.Elements)
+		if k.Collection && k.Elements > bound {
+			return failed("members", fmt.Sprintf("%s keeps %d entries of one identity; the limit is %d", c.Name, k.Elements, bound), "key "+k.Name)
+		}
+	}
+	return passed("members", "no key holds more than %d entries", most)
+}
+
+func keys(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
+	e := c.Examined
+	switch {
+	case e == nil:
+		return nil
+	case len(e.Undeclared) > 0:
+		return failed("keys", fmt.Sprintf("%s touched a key that it does not name; Redis Cluster cannot find it", c.Name), "key "+e.Undeclared[0])
+	case len(e.Split) > 0:
+		return failed("keys", fmt.Sprintf("%s uses keys of different slots in one call; Redis Cluster refuses that", c.Name), e.Split...)
+	}
+	return passed("keys", "%d keys, all of them named", e.Total)
+}
+
+// identity demands that no address is at rest. Senders have invented names, so
+// any address is the limiter's own doing.
+func identity(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
+	if c.Examined == nil {
+		return nil
+	}
+	for _, k := range c.Examined.Keys {
+		if k.Address != "" {
+			return failed("identity", fmt.Sprintf("%s keeps an IP address in Redis", c.Name), fmt.Sprintf("%s in key %s", k.Address, k.Name))
+		}
+	}
+	return passed("identity", "no address in %d keys", len(c.Examined.Keys))
+}

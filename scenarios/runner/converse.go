@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// conversation is an agenda in real time, shared by the senders.
+type conversation struct {
+	*run
+	mu       sync.Mutex
+	ready    []int // due and not sent
+	inFlight int
+	wake     chan struct{} // something may be due earlier than thought
+}
+
+// converse sends in real time what is due as clients learn what became of it.
+// As in paced, one sender at a time waits for the next instant.
+func (r *run) converse(ctx, sending context.Context) {
+	c := &conversation{run: r, wake: make(chan struct{}, 1)}
+	var turn sync.Mutex
+	take := func() (int, scenarios.Arrival, bool) {
+		turn.Lock()
+		defer turn.Unlock()
+		return c.take(ctx)
+	}
+	var senders sync.WaitGroup
+	for range min(r.MaxInFlight, len(r.Plan.Arrivals)) {
+		senders.Go(func() {
+			for i, arrival, ok := take(); ok; i, arrival, ok = take() {
+				result := r.fire(sending, arrival, r.stamp(), r.zero+arrival.At)
+				c.tell(i, result)
+			}
+		})
+	}
+	senders.Wait()
+}
+
+// take waits until something is due; false if nothing ever will be.
+func (c *conversation) take(ctx context.Context) (int, scenarios.Arrival, bool) {
+	for {
+		i, arrival, at, state := c.look()
+		switch state {
+		case isDue:
+			return i, arrival, true
+		case isOver:
+			return 0, scenarios.Arrival{}, false
+		case isOpen: // until an answer comes
+			select {
+			case <-c.wake:
+			case <-ctx.Done():
+				return 0, scenarios.Arrival{}, false
+			}
+			if c.stopped(ctx) {
+				return 0, scenarios.Arrival{}, false
+			}
+		case isLater:
+			if !c.waitUntil(ctx, c.zero+at, c.wake) {
+				return 0, scenarios.Arrival{}, false
+			}
+		}
+	}
+}
+
+type dueness int
+
+const (
+	isDue dueness = iota
+	isLater
+	isOpen // depends on what is in flight
+	isOver
+)
+
+// look says what is to be done next.
+func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.ready) == 0 {
+		at, ok := c.agenda.Next()
+		switch {
+		case !ok && c.inFlight > 0:
+			return 0, scenarios.Arrival{}, 0, isOpen
+		case !ok:
+			return 0, scenarios.Arrival{}, 0, isOver
+		case c.watch() < c.zero+at:
+			return 0, scenarios.Arrival{}, at, isLater
+		}
+		c.ready = c.agenda.Take()
+		c.results = append(c.results, make([]scenarios.Result, len(c.ready))...)
+	}
+	i := c.ready[0]
+	c.ready = c.ready[1:]
+	c.inFlight++
+	return i, c.agenda.Arrival(i), 0, isDue
+}
+
+// tell passes on what became of a request, and wakes who waits.
+func (c *conversation) tell(i int, result scenarios.Result) {
+	c.mu.Lock()
+	c.results[i] = result
+	c.agenda.Tell(i, (result.Done - c.zero).Truncate(time.Microsecond), result)
+	c.inFlight--
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
