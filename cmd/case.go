@@ -56,7 +56,7 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		return nil
 	}
 	a := assessed{target: t, run: run, history: h, stuck: e.unstick(t, h)}
-	if h.Lost != nil && a.stuck == "" {
+	if h.Lost != nil && a.stuck == "" && !(t.Foreign && e.answers()) {
 		e.lost = h.Lost
 	}
 	if e.lost == nil && a.stuck == "" {
@@ -136,6 +136,15 @@ func (e *experiment) unstick(t *target.Target, h *runner.History) string {
 		return "Redis was replaced by a fresh one"
 	}
 	return ""
+}
+
+// answers reports whether the server is there: then it is the target alone that
+// fails, and the next one may do better.
+func (e *experiment) answers() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), e.timeout)
+	defer cancel()
+	_, err := e.server.Clock(ctx)
+	return err == nil
 }
 
 // examine looks at the keys of a run, twice if it has to drain. What cannot be

@@ -65,6 +65,10 @@ func targetTrouble(err error) error {
 	if errors.As(err, &open) {
 		return &problem{exitTarget, err, open.Hint}
 	}
+	var stuck *backend.StuckError
+	if errors.As(err, &stuck) {
+		return &problem{exitTarget, err, stuck.Hint}
+	}
 	return &problem{exitTarget, err, "check the target, or use a private one: --redis managed"}
 }
 

@@ -173,9 +173,7 @@ func (e *experiment) watch() func() time.Duration {
 // all runs the cases interleaved: each limiter once, then again, so that a
 // machine that changes its pace changes it for all.
 func (e *experiment) all(stop *interrupt) error {
-	var id [4]byte
-	_, _ = rand.Read(id[:])
-	e.id = hex.EncodeToString(id[:])
+	e.id = invocation()
 	total := int64(0)
 	for _, s := range e.scenarios {
 		total += int64(len(s.plan.Arrivals) * len(s.limiters) * e.runs)
@@ -198,6 +196,13 @@ func (e *experiment) all(stop *interrupt) error {
 		}
 	}
 	return nil
+}
+
+// invocation is a name that no other invocation has, for its keys.
+func invocation() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:])
+	return hex.EncodeToString(id[:])
 }
 
 // connections is how many requests can be in flight at once. In real time that

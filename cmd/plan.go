@@ -67,9 +67,9 @@ func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "phase\tshape\tfrom\tuntil\trequests\twindows")
-	for _, phase := range p.Phases {
+	for i, phase := range p.Phases {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", phase.Name, phase.Shape,
-			fromEdge(phase.Start), fromEdge(phase.End), phase.Planned, windows(phase, p.Limit.Window))
+			fromEdge(phase.Start), fromEdge(phase.End), phase.Planned, windows(p, int32(i)))
 	}
 	fmt.Fprintln(t)
 	fmt.Fprintln(t, "algorithm\tadmits\tby phase\tdenies\tpeak in "+limiter.FormatDuration(p.Limit.Window)+"\tworst case")
@@ -114,9 +114,24 @@ func fromEdge(d time.Duration) string {
 }
 
 // windows names the windows that a phase touches, counted from the edge.
-func windows(p scenarios.PlannedPhase, width time.Duration) string {
-	first, last := scenarios.WindowOf(p.Start, width), scenarios.WindowOf(max(p.Start, p.End-time.Microsecond), width)
-	if first == last {
+func windows(p *scenarios.Plan, phase int32) string {
+	first, last := int64(0), int64(-1)
+	for _, a := range p.Arrivals {
+		if a.Phase != phase {
+			continue
+		}
+		w := scenarios.WindowOf(a.At, p.Limit.Window)
+		if last < first {
+			first, last = w, w
+		}
+		first, last = min(first, w), max(last, w)
+	}
+	switch {
+	case p.Phases[phase].RetryOf != "":
+		return "as denied"
+	case last < first:
+		return "none"
+	case first == last:
 		return strconv.FormatInt(first, 10)
 	}
 	return fmt.Sprintf("%d to %d", first, last)

@@ -21,7 +21,8 @@ type Algorithm struct {
 	// clock and an unchanged limit. docs/algorithms.md derives it.
 	Worst func(Limit) int64
 	// AfterEdge is the most units admitted by an instant e into a window by a
-	// full burst just before its edge and saturation from the edge on.
+	// full burst one microsecond before its edge and saturation from the edge on.
+	// GCRA has refilled by more if the burst was earlier.
 	AfterEdge func(l Limit, e time.Duration) int64
 	// Excess says in one sentence why a trailing window can hold more than the
 	// limit; empty if it cannot.

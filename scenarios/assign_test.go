@@ -77,7 +77,9 @@ func TestAssignments(t *testing.T) {
 		{[]string{"checks.0.value=2*limit"}, func(s *scenarios.Scenario) string { return s.Checks[0].String() }, "admitted <= 2*limit", "a check, which has no name"},
 		{[]string{"keys.zipf.s=1.2"}, func(s *scenarios.Scenario) string { return fmt.Sprintf("%s %g", s.Keys.Distribution, s.Keys.S) }, "zipf 1.2", "a mapping in a mapping, both new"},
 		{[]string{"keys.count=3", "keys.zipf.s=2"}, func(s *scenarios.Scenario) string { return fmt.Sprintf("%d %g", s.Keys.Count, s.Keys.S) }, "3 2", "one in another that is there by now"},
-		{[]string{"phases.first.retry.mode=constant", "phases.first.retry.wait=2s"}, func(s *scenarios.Scenario) string { return s.Phases[0].Retry.Mode + " " + s.Phases[0].Retry.Wait.String() }, "constant 2s", "two parts of a new mapping of a phase"},
+		{[]string{"phases.first.retry.mode=constant", "phases.first.retry.wait=2s"}, func(s *scenarios.Scenario) string {
+			return s.Phases[0].Retry.Mode + " " + s.Phases[0].Retry.Wait.String()
+		}, "constant 2s", "two parts of a new mapping of a phase"},
 		{[]string{"phases.0.repeat={times: 2, every: 1s}", "phases.first.repeat.times=5"}, func(s *scenarios.Scenario) string { return s.Phases[0].Repeat.Times.String() }, "5", "a part of one that was set as a whole"},
 		{[]string{"drain=2*window"}, func(s *scenarios.Scenario) string { return s.Drain.String() }, "2*window", "a wait"},
 		{[]string{"phases.second.pseudonym=4"}, func(s *scenarios.Scenario) string { return fmt.Sprint(s.Phases[1].Pseudonym) }, "4", "a number"},

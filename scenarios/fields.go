@@ -15,8 +15,8 @@ import (
 // a file name and the path of an assignment.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// maxDrain bounds the wait for keys to expire.
-const maxDrain = time.Hour
+// maxWait bounds how long a scenario may wait for anything.
+const maxWait = time.Hour
 
 // maxKeys bounds the identities of a scenario.
 const maxKeys = 1_000_000
@@ -24,7 +24,7 @@ const maxKeys = 1_000_000
 // scenario reads the root mapping.
 func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 	out := &Scenario{Limit: d.Limit, Clock: d.Clock, Seed: d.Seed, Keys: Keys{Count: 1, Distribution: "uniform"}}
-	var phases, checks, drain *yaml.Node
+	var phases, checks, drain, late *yaml.Node
 	s.mapping(root, "the scenario", []field{
 		{"version", true, s.version},
 		{"name", true, s.into(&out.Name, s.identifier("name"))},
@@ -37,6 +37,7 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"checks", false, func(_, v *yaml.Node) { checks = v }},
 		{"faults", false, s.faults},
 		{"drain", false, func(_, v *yaml.Node) { drain = v }},
+		{"late", false, func(_, v *yaml.Node) { late = v }},
 	})
 	// Files that leave them out need defaults that have them.
 	if out.Limit == (limiter.Limit{}) {
@@ -52,16 +53,23 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 			s.report(phases.Line, phases.Column, "phases is empty; a scenario needs at least one")
 		}
 	}
-	if drain != nil {
-		s.expr("drain", &out.Drain)(nil, drain)
-		if _, err := out.drain(); err != nil {
-			s.report(drain.Line, drain.Column, "drain: %v", err)
-		}
-	}
+	s.wait("drain", drain, out, &out.Drain)
+	s.wait("late", late, out, &out.Late)
 	if checks != nil {
 		s.sequence(checks, "checks", func(n *yaml.Node) { s.check(n, out) })
 	}
 	return out
+}
+
+// wait reads a field of the scenario that is a length of time; nil is absent.
+func (s *source) wait(what string, n *yaml.Node, out *Scenario, to *Expr) {
+	if n == nil {
+		return
+	}
+	s.expr(what, to)(nil, n)
+	if _, err := out.wait(*to); err != nil {
+		s.report(n.Line, n.Column, "%s: %v", what, err)
+	}
 }
 
 func (s *source) version(_, v *yaml.Node) {

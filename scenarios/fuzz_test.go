@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,9 @@ func FuzzRead(f *testing.F) {
 		"version: 1\nname: x\nphases:\n- {name: a, shape: constant, for: window, rate: 3/s}\n- {name: b, shape: poisson, for: 1ms, count: 9}\n",
 		"version: 1\nname: x\nphases:\n- {name: a, shape: poisson, for: 3650d, rate: 1/3650d}\n- {name: b, at: -3650d, shape: burst, count: 0}\n",
 		"version: 1\nname: x\nkeys: {count: 3}\nseed: 18446744073709551615\nphases:\n- {name: a, shape: burst, count: 9, cost: 2}\nchecks:\n- {metric: sent, op: ==, value: 9, level: warn}\n",
+		"version: 1\nname: x\nkeys: {count: 3, zipf: {s: 0.9}}\ndrain: 0s\nphases:\n- {name: a, shape: ramp, for: 1s, from: 0/s, to: 9/s, jitter: 1s}\n- {name: b, shape: drip, for: 1s, every: 100ms, skew: -1s}\n",
+		"version: 1\nname: x\nkeys: {count: 3, distribution: cycle}\nphases:\n- {name: a, shape: herd, count: 2, limit: 5, pseudonym: 1, repeat: {times: 2, every: window}}\n- {name: b, shape: saturate, for: 1s}\n",
+		"version: 1\nname: x\nphases:\n- {name: a, shape: burst, count: 2, retry: {mode: obey, round: 1s, jitter: 1s, within: 9s}}\n- {name: b, shape: burst, count: 2, retry: {mode: ignore, wait: 1s}}\nchecks:\n- {metric: first_admitted, phase: b.retry, op: <, value: 5s}\n",
 		"version: 2\nname: two words\nlimit: 1\nphases:\n- {name: a, shape: brust, for: 1}\n- {name: a, shape: burst, for: 1s, rate: 1/s}\nchecks: [{op: !=}]\nfaults: [1]\n",
 	} {
 		f.Add(seed)
@@ -86,30 +90,47 @@ func FuzzRead(f *testing.F) {
 
 // small reports whether a scenario is quick to plan.
 func small(s *scenarios.Scenario) bool {
-	const few = 5_000
-	below := func(e scenarios.Expr) bool {
-		if !e.Present() {
-			return true
-		}
-		q, err := e.Eval(s.Limit)
-		return err == nil && q.Cmp(scenarios.Count(few)) <= 0
-	}
-	product := func(a, op, b scenarios.Expr) bool {
-		if !a.Present() || !b.Present() {
-			return true
-		}
-		e, err := scenarios.ParseExpr("(" + a.String() + ")" + op.String() + "(" + b.String() + ")")
-		return err == nil && below(e)
-	}
-	times, over := operatorText("*"), operatorText("/")
 	for _, p := range s.Phases {
-		switch {
-		case !below(p.Count),
-			!product(p.Rate, times, p.For), !product(p.From, times, p.For), !product(p.To, times, p.For), !product(p.For, over, p.Every):
+		if !smallPhase(s, p) {
 			return false
 		}
 	}
 	return len(s.Phases) < 100 && s.Keys.Count <= few
+}
+
+const few = 5_000
+
+func smallPhase(s *scenarios.Scenario, p scenarios.Phase) bool {
+	times, senders, limit := "1", 1, "limit"
+	if p.Repeat != nil {
+		times = p.Repeat.Times.String()
+	}
+	if p.Shape == "herd" {
+		senders = s.Keys.Count
+	}
+	if p.Limit.Present() {
+		limit = p.Limit.String()
+	}
+	// below is true of what has an absent part.
+	below := func(format string, parts ...scenarios.Expr) bool {
+		texts := []any{times}
+		for _, part := range parts {
+			if !part.Present() {
+				return true
+			}
+			texts = append(texts, part.String())
+		}
+		e, err := scenarios.ParseExpr(fmt.Sprintf("(%s)*"+format, texts...))
+		if err != nil {
+			return false
+		}
+		q, err := e.Eval(s.Limit)
+		return err == nil && q.Cmp(scenarios.Count(few)) <= 0
+	}
+	saturates := p.Shape == "saturate" && !p.Count.Present() && !p.Rate.Present()
+	return below("1") && below("(%s)*"+strconv.Itoa(senders), p.Count) &&
+		below("(%s)*(%s)", p.Rate, p.For) && below("(%s)*(%s)", p.From, p.For) && below("(%s)*(%s)", p.To, p.For) &&
+		below("(%s)/(%s)", p.For, p.Every) && (!saturates || below("10*("+limit+")/window*(%s)", p.For))
 }
 
 // checkPlanOf plans a scenario that Read accepted.
@@ -123,10 +144,27 @@ func checkPlanOf(t *testing.T, s *scenarios.Scenario) {
 		return
 	}
 	checkPlan(t, plan)
+	checkPlan(t, stopped(plan))
 	again, err := scenarios.NewPlan(s)
 	if err != nil || again.Hash() != plan.Hash() {
 		t.Errorf("the same scenario: plan %s, and then %s and %v", plan.Hash(), again.Hash(), err)
 	}
+}
+
+// stopped is a plan as it is carried out by a limiter that denies everything,
+// until somebody loses patience.
+func stopped(p *scenarios.Plan) *scenarios.Plan {
+	agenda := scenarios.NewAgenda(p)
+	for range 2 * few {
+		at, ok := agenda.Next()
+		if !ok {
+			break
+		}
+		for _, i := range agenda.Take() {
+			agenda.Tell(i, at, deny(time.Second))
+		}
+	}
+	return agenda.Plan()
 }
 
 // An accepted check prints as what it was read from.

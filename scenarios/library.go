@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,8 @@ func Builtins() []Builtin {
 		}
 		builtins[i] = Builtin{strings.TrimSuffix(e.Name(), ".yaml"), source}
 	}
+	// The files are in another order: a dash comes before the dot of ".yaml".
+	slices.SortFunc(builtins, func(a, b Builtin) int { return strings.Compare(a.Name, b.Name) })
 	return builtins
 }
 

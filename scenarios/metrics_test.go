@@ -79,7 +79,9 @@ func TestMetricsOfClientsAndOfRedis(t *testing.T) {
 		},
 	}
 	refused := scenarios.Measures{Planned: 10, Denied: 10}
-	with := func(e *scenarios.Examination) scenarios.Measures { return scenarios.Measures{Planned: 10, Denied: 10, Examined: e} }
+	with := func(e *scenarios.Examination) scenarios.Measures {
+		return scenarios.Measures{Planned: 10, Denied: 10, Examined: e}
+	}
 	for _, row := range []struct {
 		m      scenarios.Measures
 		metric string

@@ -59,7 +59,8 @@ type Plan struct {
 	Keys     int
 	Phases   []PlannedPhase
 	Arrivals []Arrival // in order of At; equal instants in order of phase
-	Drain    time.Duration
+	// Drain and Late are the scenario's, in numbers.
+	Drain, Late time.Duration
 }
 
 // NewPlan computes the timetable.
@@ -84,7 +85,10 @@ func NewPlan(s *Scenario) (*Plan, error) {
 	}
 	slices.SortStableFunc(p.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	var err error
-	if p.Drain, err = s.drain(); err != nil {
+	if p.Late, err = s.wait(s.Late); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: late: %w", s.Name, err)
+	}
+	if p.Drain, err = s.wait(s.Drain); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: drain: %w", s.Name, err)
 	}
 	if s.Clock == Virtual && p.Drain > 0 {

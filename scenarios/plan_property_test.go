@@ -27,7 +27,7 @@ func drawn(t *rapid.T, name string) string {
 	case "jitter":
 		return fmt.Sprintf("name: %s, %s, shape: burst, count: %d, jitter: %dus", name, at, count, span)
 	case "repeat":
-		return fmt.Sprintf("name: %s, %s, for: %dus, shape: poisson, rate: %d/%dus, repeat: {times: 3, every: %dus}", name, at, span, count, span, 1+count)
+		return fmt.Sprintf("name: %s, %s, for: %dus, shape: poisson, rate: %d/%dus, repeat: {times: 3, every: %dus}", name, at, span, count+1, span, 1+count)
 	case "burst":
 		return fmt.Sprintf("name: %s, %s, shape: burst, count: %d", name, at, count)
 	case "constant":
@@ -167,14 +167,16 @@ func TestHashSeesEveryChange(t *testing.T) {
 		"a budget":       func(s *scenarios.Scenario) { s.Phases[1].Limit = expr(t, "9") },
 		"a skew":         func(s *scenarios.Scenario) { s.Phases[1].Skew = expr(t, "9us") },
 		"a pseudonym":    func(s *scenarios.Scenario) { s.Phases[1].Pseudonym = 9 },
-		"a repetition":   func(s *scenarios.Scenario) { s.Phases[1].Repeat = &scenarios.Repeat{Times: expr(t, "2"), Every: expr(t, "1s")} },
-		"a jitter":       func(s *scenarios.Scenario) { s.Phases[1].Jitter = expr(t, "1s") },
-		"obedience":      func(s *scenarios.Scenario) { s.Phases[1].Retry = &scenarios.Retry{Mode: "obey"} },
-		"impatience":     func(s *scenarios.Scenario) { s.Phases[1].Retry = &scenarios.Retry{Mode: "ignore", Wait: expr(t, "1s")} },
+		"a repetition": func(s *scenarios.Scenario) {
+			s.Phases[1].Repeat = &scenarios.Repeat{Times: expr(t, "2"), Every: expr(t, "1s")}
+		},
+		"a jitter":   func(s *scenarios.Scenario) { s.Phases[1].Jitter = expr(t, "1s") },
+		"obedience":  func(s *scenarios.Scenario) { s.Phases[1].Retry = &scenarios.Retry{Mode: "obey"} },
+		"impatience": func(s *scenarios.Scenario) { s.Phases[1].Retry = &scenarios.Retry{Mode: "ignore", Wait: expr(t, "1s")} },
 		"more of it": func(s *scenarios.Scenario) {
 			s.Phases[1].Retry = &scenarios.Retry{Mode: "ignore", Wait: expr(t, "1s"), Within: expr(t, "9s")}
 		},
-		"whose request":  func(s *scenarios.Scenario) { s.Phases[1].Count, s.Phases[2].Count = expr(t, "1"), expr(t, "3") },
+		"whose request": func(s *scenarios.Scenario) { s.Phases[1].Count, s.Phases[2].Count = expr(t, "1"), expr(t, "3") },
 	} {
 		h := plan(change)
 		if len(h) != 64 {

@@ -136,14 +136,14 @@ func (p Phase) has(field string) bool {
 	return given[field].Present()
 }
 
-// drain computes how long to wait for keys to expire; 0 is not at all.
-func (s *Scenario) drain() (time.Duration, error) {
-	if !s.Drain.Present() {
+// wait computes a length of time of the scenario; absent is 0.
+func (s *Scenario) wait(e Expr) (time.Duration, error) {
+	if !e.Present() {
 		return 0, nil
 	}
-	d, err := evalSpan(s.Drain, s.Limit)
-	if err == nil && (d < 0 || d > maxDrain) {
-		err = fmt.Errorf("%s is outside 0 to %s", s.Drain, limiter.FormatDuration(maxDrain))
+	d, err := evalSpan(e, s.Limit)
+	if err == nil && (d < 0 || d > maxWait) {
+		err = fmt.Errorf("%s is outside 0 to %s", e, limiter.FormatDuration(maxWait))
 	}
 	return d, err
 }

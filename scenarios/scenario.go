@@ -21,6 +21,9 @@ type Scenario struct {
 	// Drain is how long to wait after the last request before what is left in
 	// Redis is counted; absent does not wait. Only real time can drain.
 	Drain Expr
+	// Late is how late one request in a hundred may be sent in real time; absent
+	// is a hundredth of the window, at least 1 ms.
+	Late Expr
 }
 
 // Clock says whose time decides.

@@ -53,7 +53,7 @@ func (e *emulator) dial(context.Context, string, string) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	ours, theirs := net.Pipe()
-	if c, err := e.redis.Dial(); err == nil { return &eager{Conn: c}, nil }; e.server.ServeConn(theirs)
+	e.server.ServeConn(theirs)
 	return &eager{Conn: ours}, nil
 }
 

@@ -92,8 +92,8 @@ var differences = []shown{
 	{name: "peek-forgets-the-previous-window", limit: "10/1m", given: "59s 10", ask: "60s 1 a peek", got: "allowed 9 0s 1m0.000001s", sound: "denied 0 1µs 54.000001s"},
 	{name: "denial-is-an-error", given: "0s 3", ask: "1s 1", got: "refused", sound: "denied 0 59s 59s"},
 
-	{name: "joined-without-separator", given: "0s 3 k1-11", ask: "0s 1 k11-1", got: "denied 0 1m 1m", sound: "allowed 2 0s 1m"},
-	{name: "truncated-identity", given: "0s 3 abcdefghij-1", ask: "0s 1 abcdefghij-2", got: "denied 0 1m 1m", sound: "allowed 2 0s 1m"},
+	{name: "identity-cut-at-the-last-separator", given: "0s 3 b-1", ask: "0s 1 b-2", got: "denied 0 1m 1m", sound: "allowed 2 0s 1m"},
+	{name: "truncated-identity", given: "0s 3 abc1", ask: "0s 1 abc2", got: "denied 0 1m 1m", sound: "allowed 2 0s 1m"},
 	// 65×31+97 = 66×31+66.
 	{name: "identity-in-one-byte", given: "0s 3 Aa", ask: "0s 1 BB", got: "denied 0 1m 1m", sound: "allowed 2 0s 1m"},
 	{name: "one-budget-for-all", given: "0s 3 a", ask: "0s 1 b", got: "denied 0 1m 1m", sound: "allowed 2 0s 1m"},

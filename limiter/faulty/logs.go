@@ -74,7 +74,7 @@ now = now - now % 1000000
 -- Score of the entry that stands`},
 			{`reset_after, now }`, `reset_after, asked }`},
 		},
-		base: limiter.Log, Claims: limiter.Log, Scenario: "saturate", Check: "promise",
+		base: limiter.Log, Claims: limiter.Log, Scenario: "saturate", Check: "conformance",
 	},
 	{
 		Name:  "cost-is-one-entry",
@@ -86,6 +86,6 @@ now = now - now % 1000000
 		Name:   "sub-buckets-forget-early",
 		Doc:    "a trailing window of ten sub-buckets counts the current one and the nine before, so entries leave a tenth early",
 		source: subbuckets,
-		base:   limiter.Log, Claims: limiter.Log, Scenario: "saturate", Check: "promise",
+		base:   limiter.Log, Claims: limiter.Log, Scenario: "counter-worst", Check: "promise",
 	},
 }

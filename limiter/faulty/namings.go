@@ -33,19 +33,17 @@ var namings = []Specimen{
 		base: limiter.Fixed, Claims: limiter.Fixed, Scenario: "boundary-burst", Check: "keys", Only: true,
 	},
 	{
-		// Identities of a run differ in numbers with separators between them.
-		Name:   "joined-without-separator",
-		Doc:    "the parts of an identity are joined without a separator: a, bc and ab, c share a budget",
-		Seen:   "https://github.com/CityOfNewYork/ACCESS-NYC/pull/517",
-		rename: strings.NewReplacer(":", "", "-", "", "/", "", "_", "", ".", "").Replace,
-		base:   limiter.Fixed, Claims: limiter.Fixed, Scenario: "key-explosion", Check: "conformance",
+		Name:   "identity-cut-at-the-last-separator",
+		Doc:    "an identity loses what follows its last separator, as an IPv6 address does that is taken for host and port",
+		rename: func(identity string) string { return identity[:max(strings.LastIndexAny(identity, ":-"), 1)] },
+		base:   limiter.Log, Claims: limiter.Log, Scenario: "day-rollover", Check: "fresh",
 	},
 	{
 		Name:   "truncated-identity",
-		Doc:    "only the first ten characters of an identity are used",
+		Doc:    "only the first three characters of an identity are used",
 		Seen:   "https://github.com/ashita-ai/tessera/issues/185",
-		rename: func(identity string) string { return identity[:min(len(identity), 10)] },
-		base:   limiter.Fixed, Claims: limiter.Fixed, Scenario: "herd", Check: "fresh",
+		rename: func(identity string) string { return identity[:min(len(identity), 3)] },
+		base:   limiter.Fixed, Claims: limiter.Fixed, Scenario: "key-explosion", Check: "fresh",
 	},
 	{
 		Name:   "identity-in-one-byte",
@@ -58,7 +56,7 @@ var namings = []Specimen{
 		Doc:    "an identity that cannot be told is a constant, so everybody shares one budget",
 		Seen:   "https://github.com/Flowfin/jellyfin-plugin-sso/issues/194",
 		rename: func(string) string { return "<nil>" },
-		base:   limiter.Fixed, Claims: limiter.Fixed, Scenario: "herd", Check: "fresh",
+		base:   limiter.Fixed, Claims: limiter.Fixed, Scenario: "key-explosion", Check: "fresh",
 	},
 	{
 		Name: "address-at-rest",

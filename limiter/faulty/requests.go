@@ -56,7 +56,7 @@ var requests = []Specimen{
 		Name:  "peek-charges",
 		Doc:   "a peek is charged like a request",
 		edits: []edit{{`local peek = ARGV[5] == ''`, `local peek = false`}},
-		base:  limiter.Fixed, Claims: limiter.Fixed, Scenario: "boundary-burst", Check: "peek", Only: true,
+		base:  limiter.Fixed, Claims: limiter.Fixed, Scenario: "steady", Check: "peek", Only: true,
 	},
 	{
 		Name:  "peek-forgets-the-previous-window",
@@ -69,7 +69,7 @@ var requests = []Specimen{
 		Name:  "denial-is-an-error",
 		Doc:   "a denial with a wait is returned as an error, like trouble with Redis",
 		build: func(s setting) (limiter.Limiter, error) { return refusing{s.script}, nil },
-		base:  limiter.Log, Scenario: "boundary-burst", Check: "evidence",
+		base:  limiter.Log, Scenario: "boundary-burst", Check: "evidence", Only: true,
 	},
 }
 

@@ -12,17 +12,10 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 )
 
+// checks are those that must each have a specimen of its own.
 var checks = []string{
 	"evidence", "promise", "conformance", "retry", "remaining", "denied-is-free", "recovers", "fresh", "peek",
 	"costs", "ttl", "heal", "members", "keys", "identity", "checks",
-}
-
-var builtins = []string{
-	"boundary-burst", "boundary-instant", "boundary-second", "boundary-quarter", "boundary-half", "counter-worst",
-	"same-microsecond", "spread-microseconds", "last-slot", "herd", "cron", "cron-second", "cron-half", "greedy-camper",
-	"drip", "drip-on-grid", "saturate", "alternate-bursts", "hot-key", "key-explosion", "limit-cut", "limit-raise",
-	"clock-ahead", "clock-behind", "day-rollover", "ttl-drain", "poisson", "sub-second", "multi-day", "costs",
-	"float-instant", "steady",
 }
 
 var kebab = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
@@ -39,8 +32,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: want a line without a full stop, got %q", s.Name, s.Doc)
 		case s.Seen != "" && !strings.HasPrefix(s.Seen, "https://github.com/"):
 			t.Errorf("%s: was seen at %q, want a report", s.Name, s.Seen)
-		case !slices.Contains(builtins, s.Scenario):
-			t.Errorf("%s: no scenario is called %s", s.Name, s.Scenario)
+		case !kebab.MatchString(s.Scenario):
+			t.Errorf("%s: want a scenario, got %q", s.Name, s.Scenario)
 		case !slices.Contains(checks, s.Check):
 			t.Errorf("%s: no check is called %s", s.Name, s.Check)
 		case s.Claims.Name != "" && s.Claims.Name != s.base.Name:
@@ -169,6 +162,20 @@ func TestInvalid(t *testing.T) {
 			if _, err := l.Allow(t.Context(), r); err == nil || !strings.HasPrefix(err.Error(), "request {") {
 				t.Errorf("%s: %+v: error %v, want one about the request", s.Name, r, err)
 			}
+		}
+	}
+}
+
+// TestValidate: a limit is refused that the algorithm cannot compute.
+func TestValidate(t *testing.T) {
+	huge := limitOf(t, "1000000000/1h") // 10⁹ × 3.6 × 10⁹ µs is above 2^53
+	for _, row := range []struct {
+		name string
+		ok   bool
+	}{{"float-weight", false}, {"bucket-starts-empty", false}, {"get-then-set", true}} {
+		s, _ := Named(row.name)
+		if err := s.Validate(huge); (err == nil) != row.ok {
+			t.Errorf("%s: limit %s: error %v, want one: %t", row.name, huge, err, !row.ok)
 		}
 	}
 }

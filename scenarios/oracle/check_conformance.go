@@ -1,7 +1,10 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -25,16 +28,16 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	}
 	histories, doubtful := operations(c)
 	unordered, open := false, false
-	for key, ops := range histories {
-		s := newSearch(c.Algorithm.Model, c.Tells, ops, c.Plan.Clock == scenarios.Server)
+	for _, id := range identities(histories) {
+		s := newSearch(c.Algorithm.Model, c.Tells, histories[id], c.Plan.Clock == scenarios.Server)
 		switch outcome := s.run(); {
 		case outcome == explained:
 		case outcome == gaveUp:
 			unordered = true
-		case doubtful[key]:
+		case doubtful[id]:
 			open = true
 		default:
-			// One key that contradicts the model is enough, whatever the others do.
+			// One identity that contradicts the model is enough, whatever the others do.
 			return []scenarios.Finding{{
 				Check: "conformance", Verdict: scenarios.Fail,
 				Message:  fmt.Sprintf("%s is not what it claims: a decision differs from the model %q", c.Name, c.Algorithm.Name),
@@ -49,7 +52,7 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 			"lower --max-in-flight or use --clock virtual")}
 	case open:
 		return []scenarios.Finding{inconclusive(j, "conformance", "unknown-outcomes",
-			fmt.Sprintf("%s: requests of unknown fate on a key leave its decisions open", c.Name),
+			fmt.Sprintf("%s: requests of unknown fate leave an identity's decisions open", c.Name),
 			"raise --timeout so that fewer replies are lost")}
 	}
 	n := j.Measures.Admitted + j.Measures.Denied
@@ -104,6 +107,14 @@ func operations(c *Case) (map[scenarios.Identity][]operation, map[scenarios.Iden
 		}
 	}
 	return histories, doubtful
+}
+
+// identities are those of histories, in order: a map has none, and the same case
+// has to be judged in the same words.
+func identities(histories map[scenarios.Identity][]operation) []scenarios.Identity {
+	return slices.SortedFunc(maps.Keys(histories), func(a, b scenarios.Identity) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Pseudonym, b.Pseudonym))
+	})
 }
 
 // explain shows the request at which every order ended.

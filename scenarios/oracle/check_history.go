@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -18,32 +19,46 @@ func passed(check, format string, args ...any) []scenarios.Finding {
 	return []scenarios.Finding{{Check: check, Verdict: scenarios.Pass, Message: fmt.Sprintf(format, args...)}}
 }
 
-// fresh demands that an identity that nobody has used has its budget. The first
-// request to be decided is one of those that were sent before any was done.
+// fresh demands that an identity that nobody has used has its budget. What is
+// denied because it costs more than there is at all uses nothing; of the rest the
+// first to be decided is one of those that were sent before any was done.
 func fresh(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	histories, doubtful := operations(c)
-	for id, ops := range histories {
-		if doubtful[id] {
+	asked := 0
+	for _, id := range identities(histories) {
+		first := firstToBeDecided(histories[id])
+		if doubtful[id] || len(first) == 0 {
 			continue
 		}
-		earliest := slices.MinFunc(ops, func(a, b operation) int { return int(a.done - b.done) }).done
-		var first []operation
-		for _, op := range ops {
-			if op.sent <= earliest {
-				first = append(first, op)
-			}
-		}
-		refused := func(op operation) bool { return !op.decision.Allowed && op.cost <= op.limit.Max }
-		if !slices.ContainsFunc(first, func(op operation) bool { return !refused(op) }) {
+		if !slices.ContainsFunc(first, func(op operation) bool { return op.decision.Allowed }) {
 			return failed("fresh", fmt.Sprintf("%s denied an identity that nobody had used", c.Name),
 				fmt.Sprintf("client %d, pseudonym %d, cost %d at %s", id.Key, id.Pseudonym, first[0].cost, offset(c, first[0].decision.At)),
 				"limiter: "+describe(first[0].decision, c.Tells))
 		}
+		asked++
 	}
-	if len(histories) == 0 {
+	if asked == 0 {
 		return nil
 	}
-	return passed("fresh", "the first request of %d identities was admitted, or could not be", len(histories))
+	return passed("fresh", "a first request of %d identities was admitted", asked)
+}
+
+// firstToBeDecided are those of an identity's requests of which one was decided
+// before all others, in the order of sending.
+func firstToBeDecided(ops []operation) []operation {
+	var mine []operation
+	for _, op := range ops {
+		if op.decision.Allowed || op.cost <= op.limit.Max {
+			mine = append(mine, op)
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	earliest := slices.MinFunc(mine, func(a, b operation) int { return cmp.Compare(a.done, b.done) }).done
+	mine = slices.DeleteFunc(mine, func(op operation) bool { return op.sent > earliest })
+	slices.SortStableFunc(mine, func(a, b operation) int { return cmp.Compare(a.sent, b.sent) })
+	return mine
 }
 
 // remaining looks at what limiters say is left, without a model.
@@ -51,47 +66,60 @@ func remaining(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	if !c.Tells.Remaining || j.Measures.Admitted+j.Measures.Denied == 0 {
 		return nil
 	}
-	type instant struct {
-		id    scenarios.Identity
-		at    int64
-		left  int64
-		limit int64
-	}
-	seen := map[instant]bool{}
 	histories, _ := operations(c)
-	for id, ops := range histories {
-		for _, op := range ops {
-			d := op.decision
-			said := instant{id, op.at, d.Remaining, op.limit.Max}
-			wrong := ""
-			switch {
-			case d.Remaining < 0 || d.Remaining > op.limit.Max:
-				wrong = fmt.Sprintf("%s says that %d of %d remain", c.Name, d.Remaining, op.limit.Max)
-			case !d.Allowed && d.Remaining >= op.cost:
-				wrong = fmt.Sprintf("%s denied a cost of %d and says that %d remain", c.Name, op.cost, d.Remaining)
-			case d.Allowed && c.Tells.At && seen[said]:
-				wrong = fmt.Sprintf("%s told two admitted requests of one instant that %d remain", c.Name, d.Remaining)
-			}
-			if wrong != "" {
-				return failed("remaining", wrong, fmt.Sprintf("client %d, cost %d at %s: %s", id.Key, op.cost, offset(c, d.At), describe(d, c.Tells)))
-			}
-			seen[said] = seen[said] || d.Allowed
+	for _, id := range identities(histories) {
+		if wrong, op := wrongRemaining(c, histories[id]); wrong != "" {
+			return failed("remaining", c.Name+" "+wrong, fmt.Sprintf("client %d, pseudonym %d, cost %d at %s: %s",
+				id.Key, id.Pseudonym, op.cost, offset(c, op.decision.At), describe(op.decision, c.Tells)))
 		}
 	}
 	return passed("remaining", "what remained was told consistently")
 }
 
+// wrongRemaining is what is wrong with one identity's decisions, and the first
+// that shows it; "" if nothing is.
+func wrongRemaining(c *Case, ops []operation) (string, operation) {
+	type said struct{ at, left, limit int64 }
+	seen := map[said]bool{}
+	// With one clock that does not go back, what is left within an instant can only
+	// decrease. A caller's stamps can meet the limiter in any order: another one in
+	// between may have led to a new window.
+	ordered := c.Tells.At && c.Plan.Clock != scenarios.Client && !skewed(c.Plan)
+	for _, op := range ops {
+		d := op.decision
+		this := said{op.at, d.Remaining, op.limit.Max}
+		switch {
+		case d.Remaining < 0 || d.Remaining > op.limit.Max:
+			return fmt.Sprintf("says that %d of %d remain", d.Remaining, op.limit.Max), op
+		case !d.Allowed && d.Remaining >= op.cost:
+			return fmt.Sprintf("denied a cost of %d and says that %d remain", op.cost, d.Remaining), op
+		case d.Allowed && ordered && seen[this]:
+			return fmt.Sprintf("told two admitted requests of one instant that %d remain", d.Remaining), op
+		}
+		seen[this] = seen[this] || d.Allowed
+	}
+	return "", operation{}
+}
+
 // needed is how long after its last admission an identity's state matters, by
-// the model, and when that admission was done; false if nothing was admitted.
-func needed(c *Case, ops []operation) (reset, done time.Duration, ok bool) {
+// the model, and when it was certainly not written yet for the last time; false
+// if nothing was admitted.
+func needed(c *Case, ops []operation) (reset, since time.Duration, ok bool) {
 	state := c.Algorithm.Model.Init()
+	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.sent, b.sent)) })
 	for _, op := range ops {
 		if !op.decision.Allowed {
 			continue
 		}
 		var d limiter.Decision
 		state, d = c.Algorithm.Model.Step(op.limit, state, op.request())
-		reset, done, ok = d.ResetAfter, op.done, true
+		reset = d.ResetAfter
+		// Real time passes while virtual time stands still, and some only set a
+		// time to live when they create a key: then it counts from there.
+		if !ok || c.Plan.Clock != scenarios.Virtual {
+			since = op.sent
+		}
+		ok = true
 	}
-	return reset, done, ok
+	return reset, since, ok
 }

@@ -19,9 +19,13 @@ func promise(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	peak, bound := j.Promise.Admitted, j.Promise.MaxInWindow
 	f := scenarios.Finding{Check: "promise", Verdict: scenarios.Pass}
 	switch {
-	case peak > bound:
+	case !j.Promise.Kept:
 		f.Verdict = scenarios.Fail
 		f.Message = fmt.Sprintf("%s admitted %d within %s; it promises at most %d", c.Name, peak, window, bound)
+	case peak > bound:
+		return []scenarios.Finding{inconclusive(j, "promise", "instants-unknown",
+			fmt.Sprintf("%s admitted about %d within %s; it promises at most %d, and does not tell when exactly it decides", c.Name, peak, window, bound),
+			"let it tell the instant by which it decides")}
 	case peak+unknownUnits(c) > bound:
 		return []scenarios.Finding{inconclusive(j, "promise", "unknown-outcomes",
 			fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, peak+unknownUnits(c), window, bound),
@@ -43,12 +47,12 @@ func unknownUnits(c *Case) int64 {
 	return units
 }
 
-// overshoot compares the peak with the limit itself.
+// overshoot compares the peak with the limit itself, the largest if it changes.
 func overshoot(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	if c.MaxOvershoot == nil || j.Measures.Planned == 0 {
 		return nil
 	}
-	limit, peak := c.Plan.Limit, j.Measures.PeakInWindow
+	limit, peak := loosest(c.Plan), j.Measures.PeakInWindow
 	allowed := new(big.Rat).Add(big.NewRat(1, 1), c.MaxOvershoot)
 	allowed.Mul(allowed, new(big.Rat).SetInt64(limit.Max))
 	over := func(peak int64) bool { return new(big.Rat).SetInt64(peak).Cmp(allowed) > 0 }

@@ -107,7 +107,7 @@ func TestEveryWrongDecisionOfASequenceIsCaught(t *testing.T) {
 // at once.
 func decisions(a limiter.Algorithm, l limiter.Limit, all ...limiter.Decision) *oracle.Case {
 	c := caseOf(l)
-	c.Algorithm = &a
+	c.Algorithm, c.Tells = &a, scenarios.TellsAll
 	for _, d := range all {
 		d.Limit, d.At = l.Max, edge
 		outcome := map[bool]scenarios.Outcome{true: scenarios.Admitted, false: scenarios.Denied}[d.Allowed]

@@ -40,6 +40,6 @@ func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 	}
 	j, perIdentity := measure(&Case{Plan: agenda.Plan(), Results: results, Edge: edge})
 	worst := a.Worst(loosest(p))
-	j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity, Kept: perIdentity <= worst}
+	j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity.most, Kept: perIdentity.most <= worst}
 	return j
 }

@@ -31,12 +31,12 @@ type event struct {
 }
 
 // caseOf makes a case of events, one after the other. It claims to be no
-// algorithm.
+// algorithm, and tells no more than admitted or denied.
 func caseOf(l limiter.Limit, events ...event) *oracle.Case {
 	c := &oracle.Case{
 		Plan: &scenarios.Plan{
 			Scenario: "test", Limit: l, Clock: scenarios.Virtual, Keys: 1,
-			Phases: []scenarios.PlannedPhase{{Name: "first", End: time.Hour}, {Name: "second", End: time.Hour}},
+			Phases: []scenarios.PlannedPhase{{Name: "first", End: time.Hour, Limit: l}, {Name: "second", End: time.Hour, Limit: l}},
 		},
 		Edge: edge, Name: "tested",
 	}
@@ -160,7 +160,7 @@ func simulate(r *rand.Rand, a limiter.Algorithm, l limiter.Limit, o order, n, ke
 		}
 	}
 	c := caseOf(l)
-	c.Algorithm, c.Plan.Clock, c.Plan.Keys = &a, o.clock, keys
+	c.Algorithm, c.Tells, c.Plan.Clock, c.Plan.Keys = &a, scenarios.TellsAll, o.clock, keys
 	c.Results = make([]scenarios.Result, n)
 	sequence := r.Perm(n) // breaks ties of the instant at random
 	slices.SortStableFunc(sequence, func(x, y int) int { return int(all[x].decided - all[y].decided) })

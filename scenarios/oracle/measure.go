@@ -21,8 +21,8 @@ type decided struct {
 
 // measure counts outcomes, peaks and wrong decisions, for the whole scenario
 // and for each phase. Clients are told apart by key, whatever their pseudonyms;
-// the highest peak of one pseudonym is returned beside.
-func measure(c *Case) (j *scenarios.Judgement, perIdentity int64) {
+// the highest peaks of one pseudonym are returned beside.
+func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	limit := c.Plan.Limit
 	short := max(limit.Window/shortShare, time.Microsecond).Truncate(time.Microsecond)
 	j = &scenarios.Judgement{Verdict: scenarios.Pass, Phases: make([]scenarios.PhaseMeasures, len(c.Plan.Phases))}
@@ -30,10 +30,14 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity int64) {
 	for i := range j.Phases {
 		all = append(all, &j.Phases[i].Measures)
 	}
-	for _, m := range all {
+	for i, m := range all {
 		m.Limit, m.ShortSpan = limit.Max, short
+		if i > 0 {
+			m.Limit = c.Plan.Phases[i-1].Limit.Max
+		}
 	}
 	j.Measures.Examined = c.Examined
+	certain := limit.Window - vague(c)
 	byKey := tally(c, j)
 	for _, history := range byKey {
 		// Of one instant, admissions come first: whoever was refused then is
@@ -47,11 +51,9 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity int64) {
 			m.PeakInWindow = max(m.PeakInWindow, peak(mine, limit.Window))
 			m.PeakInShort = max(m.PeakInShort, peak(mine, short))
 		}
-		for _, pseudonym := range pseudonyms(c.Plan) {
-			own := slices.DeleteFunc(admissions(history, -1), func(d decided) bool {
-				return c.Plan.Phases[d.phase].Pseudonym != pseudonym
-			})
-			perIdentity = max(perIdentity, peak(own, limit.Window))
+		for _, own := range byPseudonym(c.Plan, history) {
+			perIdentity.most = max(perIdentity.most, peak(own, limit.Window))
+			perIdentity.sure = max(perIdentity.sure, peak(own, certain))
 		}
 	}
 	crowds(c, all, short)
@@ -98,15 +100,34 @@ func trueTime(c *Case, a scenarios.Arrival, r scenarios.Result) time.Time {
 	return r.Decision.At.Add(-c.Plan.Phases[a.Phase].Skew)
 }
 
-// pseudonyms are the different ones of a plan.
-func pseudonyms(p *scenarios.Plan) []int32 {
-	var all []int32
-	for _, phase := range p.Phases {
-		if !slices.Contains(all, phase.Pseudonym) {
-			all = append(all, phase.Pseudonym)
+// peaks are the most units in a window of one identity: as far as is known, and
+// at the least.
+type peaks struct{ most, sure int64 }
+
+// vague is how far two instants can be further apart than they seem: where a
+// limiter decides by its own clock and does not tell it, each is only known to be
+// between sending and reply.
+func vague(c *Case) time.Duration {
+	longest := time.Duration(0)
+	if c.Tells.At || c.Plan.Clock != scenarios.Server {
+		return 0
+	}
+	for _, r := range c.Results {
+		if r.Outcome == scenarios.Admitted {
+			longest = max(longest, r.Done-r.Sent)
 		}
 	}
-	return all
+	return longest
+}
+
+// byPseudonym splits the admissions of a client by the name that it used.
+func byPseudonym(p *scenarios.Plan, history []decided) map[int32][]decided {
+	split := map[int32][]decided{}
+	for _, d := range admissions(history, -1) {
+		name := p.Phases[d.phase].Pseudonym
+		split[name] = append(split[name], d)
+	}
+	return split
 }
 
 // landed widens the stretch in which the decisions of a phase fell.
@@ -214,6 +235,9 @@ func admissions(history []decided, phase int32) []decided {
 // peak is the most units in any trailing window (t-span, t] of admissions that
 // are sorted by time. It is enough to look at windows that end at an admission.
 func peak(admitted []decided, span time.Duration) int64 {
+	if span <= 0 {
+		return 0
+	}
 	var units, most int64
 	oldest := 0
 	for _, d := range admitted {

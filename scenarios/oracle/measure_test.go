@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -46,6 +47,34 @@ func definedPeak(events []event, span time.Duration, phase int32) int64 {
 		}
 	}
 	return most
+}
+
+// definedCrowd is the most requests that were sent in any (t-span, t].
+func definedCrowd(events []event, span time.Duration, phase int32) int64 {
+	var most int64
+	for _, last := range events { // some request is the last of the fullest
+		var n int64
+		for _, e := range events {
+			if e.outcome != scenarios.Missed && (phase < 0 || e.phase == phase) && e.at > last.at-span && e.at <= last.at {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func definedFirstAndLast(events []event, phase int32) (first, last time.Duration) {
+	var all []time.Duration
+	for _, e := range events {
+		if e.outcome == scenarios.Admitted && (phase < 0 || e.phase == phase) {
+			all = append(all, e.at)
+		}
+	}
+	if len(all) == 0 {
+		return 0, 0
+	}
+	return slices.Min(all), slices.Max(all)
 }
 
 // definedWrong counts the decisions that an exact limiter would have made
@@ -104,8 +133,10 @@ func TestMeasuresMatchTheirDefinitions(t *testing.T) {
 			want.Limit, want.ShortSpan = l.Max, 33*us
 			want.PeakInWindow, want.PeakInShort = definedPeak(events, ms, phase), definedPeak(events, 33*us, phase)
 			want.WrongAdmissions, want.WrongDenials = definedWrong(events, l, phase)
-			if m != want {
-				t.Errorf("%s under %s:\ngot  %+v\nwant %+v", what, l, m, want)
+			want.Wanted, want.Crowd = want.Planned, definedCrowd(events, 33*us, phase)
+			want.FirstAdmitted, want.LastAdmitted = definedFirstAndLast(events, phase)
+			if diff := cmp.Diff(want, m); diff != "" {
+				t.Errorf("%s under %s (-want +got):\n%s", what, l, diff)
 			}
 		}
 		check("the whole", j.Measures, -1)

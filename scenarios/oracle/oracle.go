@@ -26,7 +26,7 @@ type Case struct {
 	Tells scenarios.Tells
 	// Examined is what was found in Redis afterwards; nil if nobody looked.
 	Examined *scenarios.Examination
-	// LongestTTL is the longest time that one of its keys may live.
+	// LongestTTL is the longest time that one of its keys may live; 0 does not ask.
 	LongestTTL time.Duration
 	Checks     []scenarios.Check
 	// MaxOvershoot is how far the peak may exceed the limit, as a share of it;
@@ -93,7 +93,7 @@ func Judge(c *Case) (*scenarios.Judgement, error) {
 	}
 	if c.Algorithm != nil && !skewed(c.Plan) {
 		worst := c.Algorithm.Worst(loosest(c.Plan))
-		j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity, Kept: perIdentity <= worst}
+		j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity.most, Kept: perIdentity.sure <= worst}
 	}
 	for _, check := range checks {
 		j.Findings = append(j.Findings, check.run(c, j)...)
@@ -129,11 +129,14 @@ func skewed(p *scenarios.Plan) bool {
 	return p.Clock != scenarios.Server && slices.ContainsFunc(p.Phases, func(phase scenarios.PlannedPhase) bool { return phase.Skew != 0 })
 }
 
-// loosest is the largest of the plan's limits: no window admits more than that.
+// loosest is the largest of the limits of a plan's phases, to which a promise
+// holds when they differ.
 func loosest(p *scenarios.Plan) limiter.Limit {
 	l := p.Limit
-	for _, phase := range p.Phases {
-		l.Max = max(l.Max, phase.Limit.Max)
+	for i, phase := range p.Phases {
+		if i == 0 || phase.Limit.Max > l.Max {
+			l.Max = phase.Limit.Max
+		}
 	}
 	return l
 }

@@ -18,7 +18,7 @@ import (
 // a sound limiter in a random order.
 func race(r *rand.Rand, a limiter.Algorithm, l limiter.Limit, n int, cost func(int) int64) *oracle.Case {
 	c := caseOf(l)
-	c.Algorithm = &a
+	c.Algorithm, c.Tells = &a, scenarios.TellsAll
 	c.Plan.Arrivals = make([]scenarios.Arrival, n)
 	c.Results = make([]scenarios.Result, n)
 	state := a.Model.Init()
@@ -117,7 +117,7 @@ func ambiguous(n int, change func(*oracle.Case, int)) *oracle.Case {
 	l := limiter.Limit{Max: 1, Window: time.Minute}
 	a := limiter.Log
 	c := caseOf(l)
-	c.Algorithm, c.Plan.Clock = &a, scenarios.Client
+	c.Algorithm, c.Tells, c.Plan.Clock = &a, scenarios.TellsAll, scenarios.Client
 	state := a.Model.Init()
 	for i := range n + 1 {
 		var d limiter.Decision
@@ -144,6 +144,7 @@ func tangled(n int64) *oracle.Case {
 		}
 	}
 	c := decisions(limiter.Log, l, all...)
+	c.Plan.Clock = scenarios.Client // where remaining says nothing without an order
 	for i := range c.Plan.Arrivals {
 		c.Plan.Arrivals[i].Cost = int64(i%2) + 1
 	}

@@ -41,7 +41,7 @@ func (r *run) converse(ctx, sending context.Context) {
 
 // take waits until something is due; false if nothing ever will be.
 func (c *conversation) take(ctx context.Context) (int, scenarios.Arrival, bool) {
-	for {
+	for !c.stopped(ctx) {
 		i, arrival, at, state := c.look()
 		switch state {
 		case isDue:
@@ -52,17 +52,12 @@ func (c *conversation) take(ctx context.Context) (int, scenarios.Arrival, bool) 
 			select {
 			case <-c.wake:
 			case <-ctx.Done():
-				return 0, scenarios.Arrival{}, false
-			}
-			if c.stopped(ctx) {
-				return 0, scenarios.Arrival{}, false
 			}
 		case isLater:
-			if !c.waitUntil(ctx, c.zero+at, c.wake) {
-				return 0, scenarios.Arrival{}, false
-			}
+			c.waitUntil(ctx, c.zero+at, c.wake)
 		}
 	}
+	return 0, scenarios.Arrival{}, false
 }
 
 type dueness int
@@ -101,7 +96,7 @@ func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
 func (c *conversation) tell(i int, result scenarios.Result) {
 	c.mu.Lock()
 	c.results[i] = result
-	c.agenda.Tell(i, (result.Done - c.zero).Truncate(time.Microsecond), result)
+	c.agenda.Tell(i, result.Done-c.zero, result)
 	c.inFlight--
 	c.mu.Unlock()
 	select {

@@ -153,8 +153,8 @@ func (r *run) fire(ctx context.Context, a scenarios.Arrival, at time.Time, plann
 		return result
 	}
 	r.failures.Store(0)
-	if decision.At.IsZero() { // told by nobody
-		decision.At = r.edge.Add((result.Sent+result.Done)/2 - r.zero).Truncate(time.Microsecond)
+	if decision.At.IsZero() {
+		decision.At = r.decidedAt(request, result)
 	}
 	result.Decision = decision
 	result.Outcome = scenarios.Denied
@@ -162,6 +162,16 @@ func (r *run) fire(ctx context.Context, a scenarios.Arrival, at time.Time, plann
 		result.Outcome = scenarios.Admitted
 	}
 	return result
+}
+
+// decidedAt is the instant of a decision that does not tell it: the one that was
+// asked for, or else one between sending and reply.
+func (r *run) decidedAt(request limiter.Request, result scenarios.Result) time.Time {
+	at := request.At
+	if at.IsZero() {
+		at = r.edge.Add((result.Sent+result.Done)/2 - r.zero)
+	}
+	return at.Truncate(time.Microsecond)
 }
 
 func (r *run) fail(result *scenarios.Result, err error) {
@@ -191,6 +201,7 @@ func (r *run) stopped(ctx context.Context) bool {
 // history closes the attempt.
 func (r *run) history(ctx context.Context) *History {
 	if r.agenda != nil {
+		r.outstanding()
 		r.Plan = r.agenda.Plan()
 		r.results = append(r.results, make([]scenarios.Result, len(r.Plan.Arrivals)-len(r.results))...)
 	}
@@ -211,6 +222,17 @@ func (r *run) history(ctx context.Context) *History {
 		h.Lost = r.lastError()
 	}
 	return h
+}
+
+// outstanding adds what clients would have sent next to the plan of a run that
+// ended early, where it counts as missed. Retries that wait are in no plan, and a
+// run without them would look complete.
+func (r *run) outstanding() {
+	for _, ok := r.agenda.Next(); ok; _, ok = r.agenda.Next() {
+		if len(r.agenda.Take()) > 0 {
+			return
+		}
+	}
 }
 
 func (r *run) lastError() error {

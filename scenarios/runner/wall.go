@@ -140,13 +140,31 @@ func (r *run) waitUntil(ctx context.Context, at time.Duration, wake <-chan struc
 			return false
 		}
 	}
-	if d := at - r.watch() - spin; d > 0 {
-		nap(d)
+	if r.doze(at, wake) {
+		return !r.stopped(ctx)
 	}
 	for r.watch() < at {
 		runtime.Gosched()
 	}
 	return !r.stopped(ctx)
+}
+
+// doze naps until shortly before an instant, or in small pieces if somebody may
+// wake it; it reports whether somebody did.
+func (r *run) doze(at time.Duration, wake <-chan struct{}) bool {
+	for d := at - r.watch() - spin; d > 0; d = at - r.watch() - spin {
+		if wake == nil {
+			nap(d)
+			return false
+		}
+		nap(min(d, spin))
+		select {
+		case <-wake:
+			return true
+		default:
+		}
+	}
+	return false
 }
 
 // misplaced counts decisions in another window than planned. Only phases that

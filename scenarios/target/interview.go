@@ -51,7 +51,11 @@ func interview(ctx context.Context, s *backend.Server, t *Target, r Traffic, tra
 	at = c.obey(at)
 	c.heal(at.Add(time.Microsecond))
 	at = at.Add(10 * c.Limit.Window)
-	c.Rested = c.ask(at, 1)
+	if c.peek(at); c.Then != nil && c.Then.At.Equal(at) {
+		c.Rested = c.Then
+	} else {
+		c.Rested = c.ask(at, 1)
+	}
 	if t.Costs {
 		c.impossible(at)
 	}
@@ -97,10 +101,11 @@ func (c *conversation) digest() string {
 	return all
 }
 
-// peek looks before it asks.
+// peek looks before it asks. It is done twice, on a budget that is used and on
+// one that is not; what was wrong the first time is kept.
 func (c *conversation) peek(at time.Time) {
 	p, ok := c.limiter.(peeker)
-	if !ok {
+	if !ok || c.err != nil || c.PeekWrote || c.Peeked != nil && *c.Peeked != *c.Then {
 		return
 	}
 	before := c.digest()
@@ -108,8 +113,10 @@ func (c *conversation) peek(at time.Time) {
 	if c.err != nil || err != nil {
 		return
 	}
-	after := c.digest()
-	c.Peeked, c.Then, c.PeekWrote = &d, c.ask(at, 1), before != after
+	wrote := before != c.digest()
+	if then := c.ask(at, 1); then != nil {
+		c.Peeked, c.Then, c.PeekWrote = &d, then, wrote
+	}
 }
 
 // denial uses the budget up and asks once more, a tick later: whoever keeps

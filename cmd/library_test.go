@@ -1,0 +1,81 @@
+package cmd
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
+	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/oracle"
+	"github.com/rlbench/rlbench/scenarios/runner"
+)
+
+// The checks of the built-in scenarios are written in terms of limit and window,
+// so they hold at other limits than the one they come with. The limiters are the
+// models, in memory.
+func TestBuiltInsHoldAtOtherLimits(t *testing.T) {
+	for _, b := range scenarios.Builtins() {
+		t.Run(b.Name, func(t *testing.T) {
+			for _, limit := range []string{"", "1/1s", "2/1m", "3/1s", "7/10s", "10/1m", "12/1h", "33/90s", "60/1m", "128/7d"} {
+				s, err := b.Read(scenarios.BuiltinDefaults())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if limit != "" {
+					if s.Limit, err = limiter.ParseLimit(limit); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if s.Clock != scenarios.Virtual && s.Limit.Window > time.Minute {
+					continue // it waits in real time, and that has a bound
+				}
+				holdsAt(t, s)
+			}
+		})
+	}
+}
+
+// holdsAt runs a scenario on every model by the virtual clock. What is only seen
+// in Redis is not checked here.
+func holdsAt(t *testing.T, s *scenarios.Scenario) {
+	t.Helper()
+	s.Clock, s.Drain, s.Late = scenarios.Virtual, scenarios.Expr{}, scenarios.Expr{}
+	plan, err := scenarios.NewPlan(s)
+	if err != nil {
+		t.Fatalf("limit %s: %v", s.Limit, err)
+	}
+	for _, a := range limiter.Algorithms {
+		l := limitersOfModel(t, a, plan)
+		h, err := runner.Run(context.Background(), runner.Config{Limiters: l, Plan: plan, Identity: identity, MaxInFlight: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := oracle.Judge(&oracle.Case{
+			Plan: h.Plan, Results: h.Results, Edge: h.Edge, Algorithm: &a, Name: a.Name, Tells: scenarios.TellsAll, Checks: s.Checks,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range j.Findings {
+			if f.Verdict == scenarios.Fail {
+				t.Errorf("limit %s, %s: [%s] %s %v", s.Limit, a.Name, f.Check, f.Message, f.Evidence)
+			}
+		}
+	}
+}
+
+func limitersOfModel(t *testing.T, a limiter.Algorithm, p *scenarios.Plan) []limiter.Limiter {
+	t.Helper()
+	reference := limitertest.NewReference(a)
+	var all []limiter.Limiter
+	for _, phase := range p.Phases {
+		l, err := reference.Limiter(phase.Limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, l)
+	}
+	return all
+}
