@@ -21,9 +21,9 @@ type Algorithm struct {
 	// clock and an unchanged limit. docs/algorithms.md derives it.
 	Worst func(Limit) int64
 	// AfterEdge is the most units admitted by an instant e into a window by a
-	// full burst one microsecond before its edge and saturation from the edge on.
-	// GCRA has refilled by more if the burst was earlier.
-	AfterEdge func(l Limit, e time.Duration) int64
+	// full burst that began so long before its edge and saturation from the edge
+	// on. Before and e together are less than a window.
+	AfterEdge func(l Limit, before, e time.Duration) int64
 	// Excess says in one sentence why a trailing window can hold more than the
 	// limit; empty if it cannot.
 	Excess string

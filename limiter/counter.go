@@ -16,7 +16,7 @@ var Counter = Algorithm{
 	Model:  Model{Init: func() any { return counterState{} }, Step: counterStep},
 	Worst:  func(l Limit) int64 { return 2 * l.Max },
 	// limit + ceil(limit × e/window)
-	AfterEdge: func(l Limit, e time.Duration) int64 {
+	AfterEdge: func(l Limit, _, e time.Duration) int64 {
 		width := l.Window.Microseconds()
 		return l.Max + (l.Max*e.Microseconds()+width-1)/width
 	},

@@ -14,7 +14,7 @@ var Fixed = Algorithm{
 	Script:    scripts.Fixed,
 	Model:     Model{Init: func() any { return fixedState{} }, Step: fixedStep},
 	Worst:     func(l Limit) int64 { return 2 * l.Max },
-	AfterEdge: func(l Limit, _ time.Duration) int64 { return 2 * l.Max },
+	AfterEdge: func(l Limit, _, _ time.Duration) int64 { return 2 * l.Max },
 	Excess:    "a fixed window starts afresh at its edge and forgets what came just before",
 	TTL:       func(l Limit) time.Duration { return l.Window + time.Second },
 }

@@ -20,9 +20,9 @@ var GCRA = Algorithm{
 		width := l.Window.Microseconds()
 		return 2*l.Max - (l.Max+width-1)/width
 	},
-	// limit + floor(limit × (e+1µs)/window)
-	AfterEdge: func(l Limit, e time.Duration) int64 {
-		return l.Max + l.Max*(e.Microseconds()+1)/l.Window.Microseconds()
+	// limit + floor(limit × (before+e)/window)
+	AfterEdge: func(l Limit, before, e time.Duration) int64 {
+		return l.Max + l.Max*(before+e).Microseconds()/l.Window.Microseconds()
 	},
 	Excess: "a bucket gives its whole burst at once and refills meanwhile",
 	TTL:    func(l Limit) time.Duration { return l.Window + time.Second },

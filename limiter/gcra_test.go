@@ -104,7 +104,7 @@ func TestGCRABounds(t *testing.T) {
 				admitted++
 			}
 		}
-		if bound := limiter.GCRA.AfterEdge(l, row.after); bound != row.want || admitted != row.want {
+		if bound := limiter.GCRA.AfterEdge(l, time.Microsecond, row.after); bound != row.want || admitted != row.want {
 			t.Errorf("%s, limit %s: AfterEdge(%s) is %d, admitted are %d, want %d", row.why, l, row.after, bound, admitted, row.want)
 		}
 		if worst := limiter.GCRA.Worst(l); row.after == l.Window-2*tick && worst != row.want {

@@ -15,7 +15,7 @@ var Log = Algorithm{
 	Script:    scripts.Log,
 	Model:     Model{Init: newLogState, Step: logStep},
 	Worst:     func(l Limit) int64 { return l.Max },
-	AfterEdge: func(l Limit, _ time.Duration) int64 { return l.Max },
+	AfterEdge: func(l Limit, _, _ time.Duration) int64 { return l.Max },
 	TTL:       func(l Limit) time.Duration { return l.Window + time.Second },
 	nonce:     true,
 }

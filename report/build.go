@@ -146,6 +146,12 @@ func (row *Row) add(c *Case, phase int) {
 	row.Errored += m.Errored
 	row.Unknown += m.Unknown
 	row.Missed += m.Missed
+	row.Wanted += m.Wanted
+	row.Crowd = max(row.Crowd, m.Crowd)
+	if m.Admitted > 0 {
+		row.FirstAdmittedUS = further(row.FirstAdmittedUS, m.FirstAdmitted, func(a, b int64) int64 { return min(a, b) })
+		row.LastAdmittedUS = further(row.LastAdmittedUS, m.LastAdmitted, func(a, b int64) int64 { return max(a, b) })
+	}
 	row.PeakInWindow = max(row.PeakInWindow, m.PeakInWindow)
 	row.PeakInShort = Short{SpanUS: m.ShortSpan.Microseconds(), Admitted: max(row.PeakInShort.Admitted, m.PeakInShort)}
 	row.Wrong.Admissions += m.WrongAdmissions
@@ -164,6 +170,16 @@ func (row *Row) add(c *Case, phase int) {
 	if c.Cost != nil {
 		row.Redis = worseCost(row.Redis, c.Cost)
 	}
+}
+
+// further is the earlier or the later of two instants, of which the first may be
+// absent.
+func further(known *int64, at time.Duration, choose func(a, b int64) int64) *int64 {
+	us := at.Microseconds()
+	if known != nil {
+		us = choose(*known, us)
+	}
+	return &us
 }
 
 // phaseVerdict is the worst finding about a phase itself. One of which a part

@@ -99,6 +99,14 @@ type Row struct {
 	Unknown   int64    `json:"unknown"`
 	Missed    int64    `json:"missed"`
 	ErrorRate *float64 `json:"error_rate,omitempty"`
+	// Wanted are the planned requests that are no retries.
+	Wanted int64 `json:"wanted"`
+	// Crowd is the most requests of all keys in a thirtieth of the window.
+	Crowd int64 `json:"crowd"`
+	// FirstAdmittedUS and LastAdmittedUS are offsets from the edge; absent if
+	// nothing was admitted.
+	FirstAdmittedUS *int64 `json:"first_admitted_us,omitempty"`
+	LastAdmittedUS  *int64 `json:"last_admitted_us,omitempty"`
 
 	PeakInWindow  int64    `json:"peak_in_window"`
 	PeakOverLimit *float64 `json:"peak_over_limit,omitempty"`

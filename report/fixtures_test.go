@@ -100,7 +100,7 @@ func build(t *testing.T, e experiment) *report.Report {
 				name = e.odd
 			}
 			j, err := oracle.Judge(&oracle.Case{
-				Plan: plan, Results: results, Edge: plan.Edge(), Algorithm: &a, Name: name,
+				Plan: plan, Results: results, Edge: plan.Edge(), Algorithm: &a, Name: name, Tells: scenarios.TellsAll,
 				Checks: checks, MaxOvershoot: e.over, Interrupted: e.partial,
 			})
 			if err != nil {

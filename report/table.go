@@ -33,7 +33,7 @@ func renderTable(w io.Writer, r *Report, o Options) error {
 }
 
 func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error {
-	writeWrapped(b, s.Name+"  ", fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %d requests%s",
+	writeWrapped(b, s.Name+"  ", fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %s%s",
 		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s.Runs)), o.Width)
 	writeWrapped(b, "", s.Description, o.Width)
 	b.WriteString("\n")
@@ -54,13 +54,19 @@ func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error 
 }
 
 // requestsOf is what each limiter is sent in each run.
-func requestsOf(r *Report, s *Scenario) int64 {
+func requestsOf(r *Report, s *Scenario) string {
+	wanted := int64(0)
 	for _, row := range r.Rows {
 		if row.Scenario == s.Name && row.Phase == "" && row.Run != 0 {
-			return row.Planned
+			wanted = row.Wanted
+			break
 		}
 	}
-	return 0
+	text := fmt.Sprintf("%d requests", wanted)
+	if retried(r, s) {
+		text += " and their retries"
+	}
+	return text
 }
 
 func runsText(runs int) string {

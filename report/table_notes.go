@@ -60,13 +60,14 @@ func landing(r *Report, s *Scenario, row Row) string {
 	if !ok || a.Excess == "" || s.Clock == scenarios.Virtual {
 		return ""
 	}
-	before, last := phasesAround(r, row)
-	if before == nil || last == nil || last.LandedUS.Last >= s.Limit.WindowUS {
+	first, last := phasesAround(r, row)
+	if first == nil || last == nil || last.LandedUS.Last-first.LandedUS.First >= s.Limit.WindowUS {
 		return ""
 	}
+	before := time.Duration(-first.LandedUS.First) * time.Microsecond
 	e := time.Duration(last.LandedUS.Last) * time.Microsecond
 	return fmt.Sprintf("After a full burst before the edge at most %d can be admitted until %s past it, when the last request of %s was decided.",
-		a.AfterEdge(s.limit(), e), roundMicros(last.LandedUS.Last), last.Phase)
+		a.AfterEdge(s.limit(), before, e), roundMicros(last.LandedUS.Last), last.Phase)
 }
 
 // phasesAround are the last phase that was decided before the edge, and the last

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,9 @@ func columnsOf(r *Report, s *Scenario) []column {
 	window := limiter.FormatDuration(s.window())
 	all := []column{
 		{"limiter", 0, func(row Row) string { return printable(row.Limiter) }, true},
+		{"sent", 0, func(row Row) string { return number(row.Planned - row.Missed) }, false},
 		{"admitted", 0, func(row Row) string { return upTo(row.Admitted, row.Unknown) }, false},
+		{"last at", 1, lastAdmitted, false},
 		{"by phase", 1, func(row Row) string { return byPhase(r, row) }, false},
 		{"denied", 1, func(row Row) string { return number(row.Denied) }, false},
 		{"errors", 1, errorRate, false},
@@ -55,6 +58,9 @@ func columnsOf(r *Report, s *Scenario) []column {
 	}
 	var shown []column
 	for _, c := range all {
+		if (c.head == "sent" || c.head == "last at") && !retried(r, s) {
+			continue
+		}
 		if c.head == "by phase" && (len(phasesOf(r, s)) < 2 || len(phasesOf(r, s)) > 4) {
 			continue
 		}
@@ -184,6 +190,19 @@ func upTo(n, unknown int64) string {
 		return number(n)
 	}
 	return fmt.Sprintf("%d to %d", n, n+unknown)
+}
+
+// retried reports whether clients of a scenario sent anything again.
+func retried(r *Report, s *Scenario) bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Scenario == s.Name && row.Wanted != row.Planned })
+}
+
+// lastAdmitted is when a client that retries had everything that it would get.
+func lastAdmitted(row Row) string {
+	if row.LastAdmittedUS == nil {
+		return "-"
+	}
+	return limiter.FormatDuration(time.Duration(*row.LastAdmittedUS) * time.Microsecond)
 }
 
 func errorRate(row Row) string {

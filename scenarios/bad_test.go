@@ -87,6 +87,7 @@ var bad = []struct{ file, why string }{
 	{"drain-negative", "a wait that is over before it begins, by this limit"},
 	{"drain-without-unit", "5 of what"},
 	{"drain-list", "a list of waits"},
+	{"late-number", "late by 5 of what"},
 	{"check-dimensions", "numbers for durations, durations for numbers, and a percentile that is not there"},
 }
 

@@ -106,19 +106,48 @@ func violated(s *scenarios.Scenario, p *scenarios.Plan, a limiter.Algorithm) []s
 			broken = append(broken, fmt.Sprintf("%s under %s: %s is %s, want %s (sampled %t, %v)", a.Name, s.Limit, c, got, want, sampled, err))
 		}
 	}
-	if worst := a.Worst(s.Limit); j.Measures.PeakInWindow > worst {
-		broken = append(broken, fmt.Sprintf("%s under %s: peak %d is above the promised %d", a.Name, s.Limit, j.Measures.PeakInWindow, worst))
+	// Where clocks differ, no limiter can keep a promise about true time.
+	skewed := slices.ContainsFunc(p.Phases, func(phase scenarios.PlannedPhase) bool { return phase.Skew != 0 })
+	if !j.Promise.Kept && !skewed {
+		broken = append(broken, fmt.Sprintf("%s under %s: peak %d is above the promised %d", a.Name, s.Limit, j.Measures.PeakInWindow, j.Promise.MaxInWindow))
 	}
 	return broken
 }
 
+// made are the limits that a built-in is made for; those that are not listed are
+// for all.
+var made = map[string]func(limiter.Limit) bool{
+	"clock-ahead":          tenths,
+	"clock-behind":         tenths,
+	"last-slot":            func(l limiter.Limit) bool { return l.Max >= 2 }, // one to fill it, and one
+	"limit-cut":            halves,
+	"limit-raise":          halves,
+	"retry-storm-constant": halves,
+	"ttl-drain":            func(l limiter.Limit) bool { return l.Window <= time.Minute }, // it waits in real time
+}
+
+// halves and tenths report whether such a part of the window is a whole number
+// of ticks.
+func halves(l limiter.Limit) bool { return l.Window%(2*time.Microsecond) == 0 }
+func tenths(l limiter.Limit) bool { return l.Window%(10*time.Microsecond) == 0 }
+
+func madeFor(b scenarios.Builtin, l limiter.Limit) bool {
+	return made[b.Name] == nil || made[b.Name](l)
+}
+
 // A built-in is true of every sound limiter at every limit, not only at its own.
 func TestChecksOfBuiltinsHoldForAnyLimit(t *testing.T) {
+	for name := range made {
+		builtin(t, name) // it exists
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SampledFrom(scenarios.Builtins()).Draw(t, "scenario")
 		l := limiter.Limit{
-			Max:    rapid.Int64Range(1, 2000).Draw(t, "max"),
+			Max:    rapid.Int64Range(1, 300).Draw(t, "max"),
 			Window: time.Duration(rapid.Int64Range(60_000, 48*3600*1_000_000).Draw(t, "window")) * time.Microsecond,
+		}
+		if !madeFor(b, l) {
+			l = limiter.Limit{} // its own
 		}
 		s, p := builtinPlan(t, b, l)
 		for _, a := range limiter.Algorithms {
@@ -132,9 +161,13 @@ func TestChecksOfBuiltinsHoldForAnyLimit(t *testing.T) {
 // Small limits are where rounding bites.
 func TestChecksOfBuiltinsHoldForSmallLimits(t *testing.T) {
 	for _, b := range scenarios.Builtins() {
-		for limit := int64(1); limit <= 40; limit++ {
+		for _, limit := range []int64{1, 2, 3, 4, 5, 6, 7, 10, 13, 31} {
 			for _, window := range []time.Duration{60 * time.Millisecond, 77_777 * time.Microsecond, 7 * time.Second, 48 * time.Hour} {
-				s, p := builtinPlan(t, b, limiter.Limit{Max: limit, Window: window})
+				l := limiter.Limit{Max: limit, Window: window}
+				if !madeFor(b, l) {
+					continue
+				}
+				s, p := builtinPlan(t, b, l)
 				for _, a := range limiter.Algorithms {
 					for _, broken := range violated(s, p, a) {
 						t.Errorf("%s: %s", b.Name, broken)

@@ -72,6 +72,7 @@ clock: client
 seed: 18446744073709551615
 keys: {count: 1000000, distribution: zipf, zipf: {s: 0.9}}
 drain: 2*window
+late: window/4
 phases:
   - {name: a, at: edge - window/2, for: window, shape: poisson, rate: 2*limit/window, cost: 3}
   - name: b
@@ -100,7 +101,7 @@ faults: []
 		Name: "Full_file-1", Description: "Two lines in one.\n",
 		Limit: limiter.Limit{Max: 20, Window: 10 * time.Second}, Clock: scenarios.Client, Seed: 1<<64 - 1,
 		Keys:  scenarios.Keys{Count: 1_000_000, Distribution: "zipf", S: 0.9},
-		Drain: expr(t, "2*window"),
+		Drain: expr(t, "2*window"), Late: expr(t, "window/4"),
 		Phases: []scenarios.Phase{
 			{Name: "a", At: expr(t, "edge - window/2"), For: expr(t, "window"), Shape: "poisson", Rate: expr(t, "2*limit/window"), Cost: expr(t, "3")},
 			{

@@ -12,7 +12,7 @@ import (
 // vocabulary are the closed lists that people mistype.
 func vocabulary() map[string][]string {
 	lists := map[string][]string{
-		"keys of a scenario": {"version", "name", "description", "limit", "clock", "seed", "keys", "phases", "checks", "faults", "drain"},
+		"keys of a scenario": {"version", "name", "description", "limit", "clock", "seed", "keys", "phases", "checks", "faults", "drain", "late"},
 		"keys of keys":       {"count", "distribution", "zipf"},
 		"keys of a phase": {
 			"name", "at", "for", "shape", "count", "rate", "from", "to", "every", "cost", "limit", "skew", "jitter", "pseudonym", "repeat", "retry",

@@ -16,7 +16,7 @@ var races = []Specimen{
 		Doc:   "a log counts, decides and then adds, in separate commands",
 		Seen:  "https://github.com/redis-developer/redis-ratelimiting-js/issues/2",
 		build: countThenAdd,
-		base:  limiter.Log, Claims: limiter.Log, Scenario: "same-microsecond", Check: "promise",
+		base:  limiter.Log, Claims: limiter.Log, Scenario: "same-microsecond", Check: "conformance",
 	},
 	{
 		Name:  "add-then-count",

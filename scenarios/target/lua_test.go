@@ -42,7 +42,8 @@ var luaExamples = []struct {
 	why                string
 }{
 	{
-		"default-log", "3/10s", "log", scenarios.Tells{Remaining: true, Retry: us, Reset: us},
+		"default-log", "3/10s", "log",
+		scenarios.Tells{Remaining: true, Retry: us, Reset: us},
 		[]step{
 			{0, true, 2, 0, 10 * sec},
 			{sec, true, 1, 0, 10 * sec},
@@ -51,15 +52,19 @@ var luaExamples = []struct {
 			{10*sec - us, false, 0, us, sec + us},
 			{10 * sec, true, 0, 0, 10 * sec}, // the first is exactly a window old
 		},
-		[]string{"p:k"}, "called and answering by default",
+		[]string{"p:k"},
+		"called and answering by default",
 	},
 	{
-		"fixed-incr", "3/10s", "fixed", scenarios.Tells{},
+		"fixed-incr", "3/10s", "fixed",
+		scenarios.Tells{},
 		[]step{{at: 0, allowed: true}, {at: 10*sec - us, allowed: true}, {at: 10*sec - us, allowed: true}, {at: 10*sec - us}, {at: 10 * sec, allowed: true}},
-		[]string{"rl:{p:k}:176722560", "rl:{p:k}:176722561"}, "a number that is compared with the limit, and a key for each window",
+		[]string{"rl:{p:k}:176722560", "rl:{p:k}:176722561"},
+		"a number that is compared with the limit, and a key for each window",
 	},
 	{
-		"weighted-counter", "4/10s", "counter", scenarios.Tells{},
+		"weighted-counter", "4/10s", "counter",
+		scenarios.Tells{},
 		[]step{
 			{at: 0, allowed: true},
 			{at: 0, allowed: true},
@@ -72,10 +77,12 @@ var luaExamples = []struct {
 			{at: 15 * sec, allowed: true},                 // 4 × 5/10 + 1 = 3
 			{at: 15 * sec},
 		},
-		[]string{"rl:{p:k}:176722560", "rl:{p:k}:176722561"}, "two keys, 1 and 0, and a mapping in a block comment",
+		[]string{"rl:{p:k}:176722560", "rl:{p:k}:176722561"},
+		"two keys, 1 and 0, and a mapping in a block comment",
 	},
 	{
-		"log-seconds", "3/10s", "log", scenarios.Tells{Remaining: true},
+		"log-seconds", "3/10s", "log",
+		scenarios.Tells{Remaining: true},
 		[]step{
 			{250 * time.Millisecond, true, 2, 0, 0},
 			{500 * time.Millisecond, true, 1, 0, 0},
@@ -83,10 +90,12 @@ var luaExamples = []struct {
 			{10250*time.Millisecond - us, false, 0, 0, 0},
 			{10250 * time.Millisecond, true, 0, 0, 0},
 		},
-		[]string{"rl:p:k"}, "decimals that are exact to the microsecond",
+		[]string{"rl:p:k"},
+		"decimals that are exact to the microsecond",
 	},
 	{
-		"token-bucket", "2/2s", "", scenarios.Tells{Remaining: true},
+		"token-bucket", "2/2s", "",
+		scenarios.Tells{Remaining: true},
 		[]step{
 			{0, true, 1, 0, 0},
 			{0, true, 0, 0, 0},
@@ -97,10 +106,12 @@ var luaExamples = []struct {
 			{3500 * time.Millisecond, true, 0, 0, 0},
 			{3500 * time.Millisecond, false, 0, 0, 0},
 		},
-		[]string{"bucket:p:k"}, "a hash, and a limit per second",
+		[]string{"bucket:p:k"},
+		"a hash, and a limit per second",
 	},
 	{
-		"gcra", "3/12s", "gcra", scenarios.Tells{Remaining: true, Retry: us, Reset: us},
+		"gcra", "3/12s", "gcra",
+		scenarios.Tells{Remaining: true, Retry: us, Reset: us},
 		[]step{
 			{0, true, 2, 0, 4 * sec},
 			{0, true, 1, 0, 8 * sec},
@@ -110,25 +121,31 @@ var luaExamples = []struct {
 			{4 * sec, true, 0, 0, 12 * sec},
 			{16 * sec, true, 2, 0, 4 * sec},
 		},
-		[]string{"rl:p:k"}, "one instant as state, and a mapping in a .yml file",
+		[]string{"rl:p:k"},
+		"one instant as state, and a mapping in a .yml file",
 	},
 	{
-		"booleans", "2/10s", "fixed", scenarios.Tells{},
+		"booleans", "2/10s", "fixed",
+		scenarios.Tells{},
 		[]step{{at: 0, allowed: true}, {at: 9 * sec, allowed: true}, {at: 9 * sec}, {at: 10 * sec, allowed: true}},
-		[]string{"rl:{p:k}:1767225600000", "rl:{p:k}:1767225610000"}, "nil that means denied, and keys by the start of the window",
+		[]string{"rl:{p:k}:1767225600000", "rl:{p:k}:1767225610000"},
+		"nil that means denied, and keys by the start of the window",
 	},
 	{
-		"limited", "2/10s", "fixed", scenarios.Tells{Remaining: true, Retry: sec, Reset: sec},
+		"limited", "2/10s", "fixed",
+		scenarios.Tells{Remaining: true, Retry: sec, Reset: sec},
 		[]step{
 			{500 * time.Millisecond, true, 1, 0, 10 * sec},
 			{500 * time.Millisecond, true, 0, 0, 10 * sec},
 			{3200 * time.Millisecond, false, 0, 7 * sec, 7 * sec},
 			{10 * sec, true, 1, 0, 10 * sec},
 		},
-		[]string{"throttle:{p:k}"}, "1 is a denial, and -1 is no wait",
+		[]string{"throttle:{p:k}"},
+		"1 is a denial, and -1 is no wait",
 	},
 	{
-		"numeric-strings", "2/10s", "log", scenarios.Tells{Remaining: true, Retry: us},
+		"numeric-strings", "2/10s", "log",
+		scenarios.Tells{Remaining: true, Retry: us},
 		[]step{
 			{0, true, 1, 0, 0},
 			{750 * time.Millisecond, true, 0, 0, 0},
@@ -136,20 +153,26 @@ var luaExamples = []struct {
 			{9750 * time.Millisecond, false, 0, 250 * time.Millisecond, 0},
 			{10 * sec, true, 0, 0, 0},
 		},
-		[]string{"p:k"}, "numbers in text, with decimals that are finer than the unit",
+		[]string{"p:k"},
+		"numbers in text, with decimals that are finer than the unit",
 	},
 	{
-		"article-fixed", "2/10s", "fixed", scenarios.Tells{},
+		"article-fixed", "2/10s", "fixed",
+		scenarios.Tells{},
 		[]step{{at: 0, allowed: true}, {at: 9 * sec, allowed: true}, {at: 9 * sec}, {at: 10 * sec, allowed: true}},
-		[]string{"rl:p:k:176722560", "rl:p:k:176722561"}, "counts denials too",
+		[]string{"rl:p:k:176722560", "rl:p:k:176722561"},
+		"counts denials too",
 	},
 	{
-		"article-log", "2/10s", "log", scenarios.Tells{Remaining: true},
+		"article-log", "2/10s", "log",
+		scenarios.Tells{Remaining: true},
 		[]step{{0, true, 1, 0, 0}, {0, true, 0, 0, 0}, {10*sec - us, false, 0, 0, 0}, {10 * sec, true, 1, 0, 0}},
-		[]string{"rl:log:p:k"}, "two in one instant have two members",
+		[]string{"rl:log:p:k"},
+		"two in one instant have two members",
 	},
 	{
-		"article-counter", "4/10s", "counter", scenarios.Tells{Remaining: true},
+		"article-counter", "4/10s", "counter",
+		scenarios.Tells{Remaining: true},
 		[]step{
 			{0, true, 3, 0, 0},
 			{0, true, 2, 0, 0},
@@ -161,7 +184,8 @@ var luaExamples = []struct {
 			{12500 * time.Millisecond, false, 0, 0, 0},
 			{15 * sec, true, 0, 0, 0}, // 4 - (2 + 1) - 1
 		},
-		[]string{"rl:cnt:p:k:176722560", "rl:cnt:p:k:176722561"}, "what remains is less the estimate",
+		[]string{"rl:cnt:p:k:176722560", "rl:cnt:p:k:176722561"},
+		"what remains is less the estimate",
 	},
 }
 
