@@ -15,14 +15,15 @@ var floors = []floor{
 	{"scripts", "people who use no Go read the Lua alone", nil},
 	{"limiter", "a service imports the limiter without the tester", []string{"scripts"}},
 	{"limiter/backend", "opening a Redis knows nothing of what runs on it", []string{"limiter"}},
+	{"limiter/faulty", "a specimen is a limiter like any other, whoever judges it", []string{"limiter"}},
 	{"limiter/limitertest", "anybody's limiter can be put through the kit", []string{"limiter"}},
 	{"scenarios", "a scenario can be planned without a socket", []string{"limiter"}},
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
-	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{"scenarios", "limiter", "limiter/backend"}},
+	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{"scenarios", "limiter", "limiter/backend", "limiter/faulty"}},
 	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter"}},
 	{"cmd", "cmd is where everything meets", []string{
-		"limiter", "limiter/backend", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
+		"limiter", "limiter/backend", "limiter/faulty", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
 	}},
 	{"", "main only calls cmd", []string{"cmd"}},
 }
@@ -33,7 +34,7 @@ var homes = []struct {
 	module  string
 	folders []string
 }{
-	{"github.com/redis/go-redis/v9", []string{"limiter", "limiter/backend", "limiter/limitertest"}},
+	{"github.com/redis/go-redis/v9", []string{"limiter", "limiter/backend", "limiter/faulty", "limiter/limitertest"}},
 	{"github.com/alicebob/miniredis/v2", []string{"limiter/backend"}},
 	{"go.yaml.in/yaml/v4", []string{"scenarios"}},
 	{"github.com/agnivade/levenshtein", []string{"scenarios"}},

@@ -10,63 +10,67 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios"
-	"github.com/rlbench/rlbench/scenarios/oracle"
 	"github.com/rlbench/rlbench/scenarios/target"
 )
 
 // listing is one kind of thing that rlbench has.
 type listing struct {
-	name string
-	rows func() ([][2]string, error)
+	name    string
+	entries func() ([]entry, error)
+	// brief stands for the entries among other kinds, where they are too many.
+	brief func() string
+	// note is what --verbose says about all entries together.
+	note string
+}
+
+// entry is one thing, with a line and those that --verbose adds.
+type entry struct {
+	name, doc string
+	more      []string
 }
 
 // listings is the table of all kinds, in the order in which list prints them.
 var listings = []listing{
-	{"scenarios", scenarioRows},
-	{"algorithms", func() ([][2]string, error) {
-		return rowsOf(limiter.Algorithms, func(a limiter.Algorithm) [2]string { return [2]string{a.Name, a.Doc} }), nil
+	{name: "scenarios", entries: scenarioEntries},
+	{name: "algorithms", entries: always(func() []entry { return entriesOf(limiter.Algorithms, algorithmEntry) })},
+	{name: "shapes", entries: always(func() []entry { return entriesOf(scenarios.Shapes, shapeEntry) }), note: shapeNote},
+	{name: "distributions", entries: always(func() []entry { return entriesOf(scenarios.Distributions, distributionEntry) }), note: "In a scenario: keys: {count: 100, distribution: cycle} or keys: {count: 100, zipf: {s: 1.1}}."},
+	{name: "retries", entries: always(retryEntries), note: retryNote},
+	{name: "checks", entries: always(checkEntries), note: checkNote},
+	{name: "formats", entries: always(func() []entry {
+		return entriesOf(report.Formats, func(f report.Format) entry { return entry{name: f.Name, doc: f.Doc} })
+	})},
+	{name: "targets", entries: always(func() []entry { return entriesOf(target.Listed(), rowEntry) })},
+	{name: "specimens", entries: always(specimenEntries), brief: func() string {
+		return plural(len(target.Specimens()), "limiter") + " with one known bug each: rlbench list specimens"
 	}},
-	{"shapes", func() ([][2]string, error) {
-		return rowsOf(scenarios.Shapes, func(s scenarios.Shape) [2]string { return [2]string{s.Name, s.Doc} }), nil
-	}},
-	{"checks", func() ([][2]string, error) {
-		metrics := rowsOf(scenarios.Metrics, func(m scenarios.Metric) [2]string { return [2]string{m.Name, "metric: " + m.Doc} })
-		return append(oracle.Listed(), metrics...), nil
-	}},
-	{"formats", func() ([][2]string, error) {
-		return rowsOf(report.Formats, func(f report.Format) [2]string { return [2]string{f.Name, f.Doc} }), nil
-	}},
-	{"targets", func() ([][2]string, error) { return target.Listed(), nil }},
 }
 
-func rowsOf[T any](all []T, row func(T) [2]string) [][2]string {
-	rows := make([][2]string, len(all))
+func always(f func() []entry) func() ([]entry, error) {
+	return func() ([]entry, error) { return f(), nil }
+}
+
+func entriesOf[T any](all []T, of func(T) entry) []entry {
+	entries := make([]entry, len(all))
 	for i, one := range all {
-		rows[i] = row(one)
+		entries[i] = of(one)
 	}
-	return rows
+	return entries
 }
 
-func scenarioRows() ([][2]string, error) {
-	var rows [][2]string
-	for _, b := range scenarios.Builtins() {
-		s, err := b.Read(scenarios.BuiltinDefaults())
-		if err != nil {
-			return nil, internal(err)
-		}
-		rows = append(rows, [2]string{b.Name, s.Description})
-	}
-	return rows, nil
-}
+func rowEntry(row [2]string) entry { return entry{name: row[0], doc: row[1]} }
 
 func listCommand(a *app) *cobra.Command {
 	kinds := make([]string, len(listings))
 	for i, l := range listings {
 		kinds[i] = l.name
 	}
-	return &cobra.Command{
-		Use:       "list [" + strings.Join(kinds, "|") + "]",
-		Short:     "List what there is, with a line each",
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "list [" + strings.Join(kinds, "|") + "]",
+		Short: "List what there is, with a line each",
+		Example: `  rlbench list
+  rlbench list -v shapes`,
 		ValidArgs: kinds,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -79,19 +83,17 @@ func listCommand(a *app) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return list(a.Out, args) },
+		RunE: func(_ *cobra.Command, args []string) error { return list(a.Out, args, verbose) },
 	}
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "tell more of each: pictures, fields, units, reports of a bug; formats and targets have a line only")
+	return c
 }
 
 // list prints one kind as plain rows, or all kinds under headings.
-func list(w io.Writer, kinds []string) error {
+func list(w io.Writer, kinds []string, verbose bool) error {
 	for i, l := range listings {
 		if len(kinds) == 1 && kinds[0] != l.name {
 			continue
-		}
-		rows, err := l.rows()
-		if err != nil {
-			return err
 		}
 		indent := ""
 		if len(kinds) == 0 {
@@ -100,14 +102,44 @@ func list(w io.Writer, kinds []string) error {
 			}
 			fmt.Fprintf(w, "%s:\n", l.name)
 			indent = "  "
+			if l.brief != nil {
+				fmt.Fprintf(w, "  %s\n", l.brief())
+				continue
+			}
 		}
-		width := 0
-		for _, row := range rows {
-			width = max(width, len(row[0]))
+		entries, err := l.entries()
+		if err != nil {
+			return err
 		}
-		for _, row := range rows {
-			fmt.Fprintf(w, "%s%-*s  %s\n", indent, width, row[0], row[1])
+		writeEntries(w, indent, entries, verbose)
+		if verbose && l.note != "" {
+			fmt.Fprintf(w, "\n%s%s\n", indent, strings.ReplaceAll(l.note, "\n", "\n"+indent))
 		}
 	}
 	return nil
+}
+
+func writeEntries(w io.Writer, indent string, entries []entry, verbose bool) {
+	width := 0
+	for _, e := range entries {
+		width = max(width, len(e.name))
+	}
+	for _, e := range entries {
+		fmt.Fprintf(w, "%s%-*s  %s\n", indent, width, e.name, e.doc)
+		if !verbose {
+			continue
+		}
+		for _, line := range e.more {
+			fmt.Fprintf(w, "%s    %s\n", indent, line)
+		}
+	}
+}
+
+// limiterNames are what --algorithm completes to.
+func limiterNames() []string {
+	names := append(limiter.Names(), "all", "lua:")
+	for _, row := range target.Specimens() {
+		names = append(names, row[0])
+	}
+	return names
 }

@@ -18,21 +18,29 @@ import (
 
 func planCommand(a *app) *cobra.Command {
 	var o scenarioOptions
+	var adversary adversaryOptions
 	var arrivals bool
 	c := &cobra.Command{
 		Use:   "plan SCENARIO...",
 		Short: "Print the timetable and what each algorithm should admit; opens no socket",
 		Example: `  rlbench plan boundary-burst
   rlbench plan counter-worst --limit 10/1m
-  rlbench plan mine.yaml --arrivals`,
+  rlbench plan mine.yaml --arrivals
+  rlbench plan --adversary --limit 100/1m`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && !adversary.on {
 				return usagef("rlbench plan boundary-burst", "plan: no scenario is named")
 			}
 			return nil
 		},
 		ValidArgsFunction: scenarioNames,
 		RunE: func(c *cobra.Command, args []string) error {
+			if adversary.on {
+				return o.attack(a, args, adversary.asScenario)
+			}
+			if adversary.asScenario {
+				return usagef("rlbench plan --adversary --as-scenario -a counter", "plan: --as-scenario cannot apply without --adversary")
+			}
 			all, err := o.load(a, c, args)
 			if err != nil {
 				return err
@@ -53,6 +61,8 @@ func planCommand(a *app) *cobra.Command {
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&arrivals, "arrivals", false, "print every planned request too")
+	c.Flags().BoolVar(&adversary.on, "adversary", false, "search for the schedule that beats each algorithm's worst case instead")
+	c.Flags().BoolVar(&adversary.asScenario, "as-scenario", false, "print the schedule that --adversary found as a scenario")
 	return c
 }
 

@@ -55,6 +55,26 @@ func shapeNamed(name string) (Shape, error) {
 	return Shape{}, UnknownName("shape", name, shapeNames())
 }
 
+// Fields are the fields that depend on the shape: those that a phase needs and
+// those that it may have. "count or rate" is one of the two, not both.
+func (s Shape) Fields() (needs, may []string) {
+	needs = slices.Clone(s.needs)
+	if len(s.either) == 2 {
+		one := s.either[0] + " or " + s.either[1]
+		if slices.Contains(s.takes, s.either[0]) {
+			may = append(may, one)
+		} else {
+			needs = append(needs, one)
+		}
+	}
+	for _, field := range s.takes {
+		if !slices.Contains(s.either, field) {
+			may = append(may, field)
+		}
+	}
+	return needs, may
+}
+
 // A misfit is a mistake in one field of a phase; field "" is the phase itself.
 type misfit struct {
 	field string

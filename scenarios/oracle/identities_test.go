@@ -255,3 +255,34 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("in real time a crowd of %d, want 3: what counts is when they were sent", got)
 	}
 }
+
+// A promise is made for stamps in order. Where callers stamp, and requests of
+// other stamps overlapped, a promise that seems broken may have been kept.
+func TestPromiseWhereStampsMayBeOutOfOrder(t *testing.T) {
+	for _, row := range []struct {
+		at         []time.Duration // of an instant each
+		sent, done []time.Duration
+		want       scenarios.Verdict
+		why        string
+	}{
+		{[]time.Duration{0, ms}, []time.Duration{0, 10 * us}, []time.Duration{9 * us, 20 * us}, scenarios.Fail, "one after the other"},
+		{[]time.Duration{0, ms}, []time.Duration{0, 10 * us}, []time.Duration{10 * us, 20 * us}, scenarios.Inconclusive, "the second may have been decided first"},
+		{[]time.Duration{ms, 0}, []time.Duration{0, 10 * us}, []time.Duration{9 * us, 20 * us}, scenarios.Inconclusive, "a stamp went back"},
+		{[]time.Duration{0, 0}, []time.Duration{0, 10 * us}, []time.Duration{15 * us, 20 * us}, scenarios.Fail, "of equal stamps the order is no question"},
+		{[]time.Duration{0, 0, ms}, []time.Duration{0, 0, 10 * us}, []time.Duration{15 * us, 5 * us, 20 * us}, scenarios.Inconclusive, "one of two equal stamps was still on its way"},
+		{[]time.Duration{0, 0, ms}, []time.Duration{0, 0, 10 * us}, []time.Duration{5 * us, 15 * us, 20 * us}, scenarios.Inconclusive, "or the other"},
+	} {
+		c := caseOf(limiter.Limit{Max: 1, Window: time.Second})
+		a := limiter.Log
+		c.Algorithm, c.Plan.Clock = &a, scenarios.Client
+		for i := range row.at {
+			one := caseOf(c.Plan.Limit, admitted(row.at[i]))
+			one.Results[0].Planned, one.Results[0].Sent, one.Results[0].Done = row.sent[i], row.sent[i], row.done[i]
+			c.Plan.Arrivals, c.Results = append(c.Plan.Arrivals, one.Plan.Arrivals...), append(c.Results, one.Results...)
+		}
+		// It does not tell by which instant it decides, so no model can tell more.
+		if f := finding(t, judge(t, c), "promise"); f.Verdict != row.want {
+			t.Errorf("%s: %+v, want %s", row.why, f, row.want)
+		}
+	}
+}

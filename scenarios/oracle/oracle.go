@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -108,20 +109,41 @@ func Judge(c *Case) (*scenarios.Judgement, error) {
 }
 
 // doubtStamps withdraws a broken promise where callers stamp requests themselves
-// and every decision equals the model's: then stamps reached the limiter in
-// another order, and a promise is made for one order only.
+// and every decision equals the model's, or nobody can tell and requests overtook
+// each other: then stamps reached the limiter in another order, or may have, and a
+// promise is made for one order only.
 func doubtStamps(c *Case, j *scenarios.Judgement) {
 	if c.Plan.Clock != scenarios.Client {
 		return
 	}
-	conforms := slices.ContainsFunc(j.Findings, func(f scenarios.Finding) bool {
-		return f.Check == "conformance" && f.Verdict == scenarios.Pass
+	doubtful := slices.ContainsFunc(j.Findings, func(f scenarios.Finding) bool {
+		return f.Check == "conformance" && (f.Verdict == scenarios.Pass || f.Verdict == scenarios.Inconclusive && overtaking(c))
 	})
 	for i, f := range j.Findings {
-		if conforms && f.Check == "promise" && f.Verdict == scenarios.Fail {
+		if doubtful && f.Check == "promise" && f.Verdict == scenarios.Fail {
 			j.Findings[i] = inconclusive(j, "promise", "stamps-out-of-order", f.Message+", for stamps in order", "use --clock server or --clock virtual")
 		}
 	}
+}
+
+// overtaking reports whether a request of an identity may have been decided
+// before one with an earlier stamp.
+func overtaking(c *Case) bool {
+	histories, _ := operations(c)
+	for _, ops := range histories {
+		slices.SortFunc(ops, func(a, b operation) int { return cmp.Compare(a.at, b.at) })
+		earlier, same := time.Duration(-1), time.Duration(-1) // when the last with such a stamp was done
+		for i, op := range ops {
+			if i > 0 && ops[i-1].at < op.at {
+				earlier, same = max(earlier, same), -1
+			}
+			if op.sent <= earlier {
+				return true
+			}
+			same = max(same, op.done)
+		}
+	}
+	return false
 }
 
 // skewed reports whether several clocks decided. A promise is made for one.

@@ -98,6 +98,7 @@ func TestMappingComments(t *testing.T) {
 		{"--[[ rlbench:\nmodel: log\n]]\n" + sound, "", "a block"},
 		{"--[==[rlbench: {model: log}]==]\n" + sound, "", "a block in one line"},
 		{"-- A limiter.\n" + sound, "", "another comment"},
+		{"#!lua", "", "a shebang and nothing else"},
 		{
 			"-- rlbench:\n-- keys: [\"{id}\"]\n-- modle: log\n" + sound,
 			"x.lua:3:4: unknown key \"modle\" in the mapping (did you mean \"model\"?); known: version, description, model, keys, args, reply, clock\n  -- modle: log\n     ^",

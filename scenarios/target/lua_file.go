@@ -145,6 +145,9 @@ func mappingComment(name, source string) (*comment, error) {
 	for top < len(lines) && strings.TrimSpace(lines[top]) == "" {
 		top++
 	}
+	if top == len(lines) {
+		return nil, nil
+	}
 	c := &comment{document: scenarios.Document{Name: name, What: "the mapping"}, tight: map[int]bool{}}
 	text := make([]string, top, len(lines)) // blank, to keep the places
 	end := top

@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// starter is a file that init writes.
+type starter struct{ name, text string }
+
+// errThere says that a file is in the way.
+var errThere = errors.New("there already")
+
+// pathIn is the path of a file as users write it.
+func pathIn(dir, name string) string { return filepath.Join(dir, name) }
+
+// put writes all files into a folder, or leaves everything as it was. With force
+// it replaces regular files and links; without, nothing.
+func put(dir string, files []starter, force bool) (err error) {
+	if err := unobstructed(dir, files, force); err != nil {
+		return err
+	}
+	var undo []func()
+	aside := ""
+	defer func() {
+		if err != nil {
+			for _, step := range slices.Backward(undo) {
+				step()
+			}
+		}
+		if aside != "" {
+			os.RemoveAll(aside)
+		}
+	}()
+	err = os.Mkdir(dir, 0o755)
+	switch {
+	case err == nil:
+		undo = append(undo, func() { os.Remove(dir) })
+	case !errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("make folder %s: %w", dir, withoutPath(err))
+	case force:
+		if aside, err = os.MkdirTemp(dir, ".rlbench-*"); err != nil {
+			return fmt.Errorf("write to folder %s: %w", dir, withoutPath(err))
+		}
+	}
+	for i, f := range files {
+		path, old := pathIn(dir, f.name), filepath.Join(aside, fmt.Sprint(i))
+		if aside != "" && os.Rename(path, old) == nil {
+			undo = append(undo, func() { os.Rename(old, path) })
+		}
+		made, err := create(path, f.text)
+		if made {
+			undo = append(undo, func() { os.Remove(path) })
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", path, withoutPath(err))
+		}
+	}
+	return nil
+}
+
+// create writes a file that must not exist, and reports whether it made it.
+func create(path, text string) (made bool, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return false, err
+	}
+	_, err = f.WriteString(text)
+	return true, errors.Join(err, f.Close())
+}
+
+// unobstructed reports everything that is in the way, not only the first.
+func unobstructed(dir string, files []starter, force bool) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is no folder", dir)
+	}
+	var there []string
+	for _, f := range files {
+		path := pathIn(dir, f.name)
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil: // it is not there, or writing it will tell
+		case info.IsDir():
+			return fmt.Errorf("%s is a folder", path)
+		case !force:
+			there = append(there, path)
+		}
+	}
+	switch len(there) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%s is %w", there[0], errThere)
+	}
+	return fmt.Errorf("%s are %w", strings.Join(there, " and "), errThere)
+}
+
+// withoutPath is what went wrong, without the path that the caller tells.
+func withoutPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/faulty"
+	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/oracle"
+)
+
+func scenarioEntries() ([]entry, error) {
+	var entries []entry
+	for _, b := range scenarios.Builtins() {
+		s, err := b.Read(scenarios.BuiltinDefaults())
+		if err != nil {
+			return nil, internal(err)
+		}
+		var phases []string
+		for _, p := range s.Phases {
+			phases = append(phases, p.Name+" ("+p.Shape+")")
+		}
+		entries = append(entries, entry{b.Name, s.Description, []string{
+			fmt.Sprintf("limit %s, %s clock, %s, %s", s.Limit, s.Clock, plural(s.Keys.Count, "key"), plural(len(s.Checks), "check")),
+			"phases: " + strings.Join(phases, ", "),
+		}})
+	}
+	return entries, nil
+}
+
+func algorithmEntry(a limiter.Algorithm) entry {
+	l := scenarios.BuiltinDefaults().Limit
+	return entry{a.Name, a.Doc, []string{
+		fmt.Sprintf("promises at most %d in any trailing window at %s", a.Worst(l), l),
+	}}
+}
+
+func shapeEntry(s scenarios.Shape) entry {
+	needs, may := s.Fields()
+	fields := "needs " + strings.Join(needs, ", ")
+	if len(may) > 0 {
+		fields += "; may have " + strings.Join(may, ", ")
+	}
+	return entry{s.Name, s.Doc, append([]string{fields}, strings.Split(s.Picture, "\n")[1:]...)}
+}
+
+const shapeNote = `A phase of any shape may have at, cost, limit, skew, jitter, pseudonym, repeat and
+retry too: docs/scenario-file.md.`
+
+// distributionEntry tells what scenarios.Distributions only names.
+func distributionEntry(name string) entry { return entry{name: name, doc: distributionDocs[name]} }
+
+var distributionDocs = map[string]string{
+	"uniform": "each request is of a random key",
+	"cycle":   "keys take turns",
+	"zipf":    "the k-th key sends in proportion to 1/k^s: a few send most",
+}
+
+func retryEntries() []entry {
+	var entries []entry
+	for _, m := range scenarios.RetryModes {
+		entries = append(entries, entry{name: m.Name, doc: m.Doc})
+	}
+	return entries
+}
+
+const retryNote = `In a phase: retry: {mode: obey, round: 1s, jitter: window/4, within: 3*window};
+constant and ignore need a wait and take no round.`
+
+const checkNote = `A metric is for --check "log: admitted@after-edge <= 2" and the checks of a
+scenario. Those of real time have no sample under the virtual clock, those of the
+whole scenario none in a phase; a check without a sample is inconclusive.`
+
+// checkEntries are the built-in checks and the metrics that others are made of.
+func checkEntries() []entry {
+	var entries []entry
+	for _, row := range oracle.Listed() {
+		e := entry{name: row[0], doc: row[1], more: []string{"looks at " + looksAt[row[0]]}}
+		if bugs := bugsOf(row[0]); bugs != "" {
+			e.more = append(e.more, "finds "+bugs)
+		}
+		entries = append(entries, e)
+	}
+	for _, m := range scenarios.Metrics {
+		entries = append(entries, entry{m.Name, "metric: " + m.Doc, []string{sampleOf(m)}})
+	}
+	return entries
+}
+
+// looksAt is the evidence of each built-in check.
+var looksAt = map[string]string{
+	"evidence":       "what was sent and when",
+	"promise":        "instants of admissions; needs a model, and one clock that decides",
+	"conformance":    "every decision; needs a model",
+	"fresh":          "the first decisions of every identity",
+	"remaining":      "what decisions tell; needs a limiter that tells what remains",
+	"retry":          "answers after the run; virtual clock, and a limiter that tells a wait",
+	"recovers":       "answers after the run; virtual clock",
+	"denied-is-free": "keys before and after a denial; virtual clock",
+	"costs":          "answers after the run; virtual clock",
+	"peek":           "answers after the run; virtual clock, and a limiter that can be peeked at",
+	"ttl":            "keys after the run; too early an end needs a model",
+	"heal":           "keys after the run; virtual clock",
+	"members":        "keys after the run, of what claims to be a log",
+	"keys":           "names of keys after the run",
+	"identity":       "names and values of keys after the run",
+	"max-overshoot":  "the peak of the worst key; only if --max-overshoot is given",
+	"checks":         "metrics, of a phase or of the whole scenario",
+}
+
+// bugsOf names the specimens that a check has to catch.
+func bugsOf(check string) string {
+	var names []string
+	for _, s := range faulty.Specimens {
+		if s.Check == check {
+			names = append(names, "faulty:"+s.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// sampleOf tells what a metric is by asking for it where something is missing.
+func sampleOf(m scenarios.Metric) string {
+	many := make([]time.Duration, 1000)
+	all := scenarios.Measures{Planned: 1, Admitted: 1, Limit: 1, Service: many, Response: many}
+	virtual := all
+	virtual.Response = nil
+	kind, of, clock := "number", "phase or whole scenario", "any clock"
+	if m.Duration {
+		kind = "duration, such as 5ms"
+	}
+	if _, ok := all.Measure(m.Name); !ok {
+		of = "whole scenario"
+		none := int64(0)
+		all.Examined = &scenarios.Examination{Keys: make([]scenarios.KeyState, 1)}
+		if _, ok := all.Measure(m.Name); !ok {
+			all.Examined.Left = &scenarios.Left{Bytes: &none}
+			clock = "real time, after a drain"
+		}
+	} else if _, ok := virtual.Measure(m.Name); !ok {
+		clock = "real time"
+	}
+	return strings.Join([]string{kind, of, clock}, "; ")
+}
+
+// specimenEntries are the limiters with a known bug, as targets.
+func specimenEntries() []entry {
+	return entriesOf(faulty.Specimens, func(s faulty.Specimen) entry {
+		run := fmt.Sprintf("rlbench run %s -a faulty:%s", s.Scenario, s.Name)
+		if s.Limit != (limiter.Limit{}) {
+			run += " --limit " + s.Limit.String()
+		}
+		e := entry{"faulty:" + s.Name, s.Doc, []string{"caught by " + s.Check + ": " + run}}
+		if s.Seen != "" {
+			e.more = append(e.more, "seen at "+s.Seen)
+		}
+		return e
+	})
+}
