@@ -39,7 +39,7 @@ fuzz:
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseExpr -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 
-# Rewrite golden files and the JSON Schema; read the diff.
+# Rewrite golden files, the JSON Schema and docs/scenarios.md; read the diff.
 update:
 	$(GO) test ./report ./cmd ./scenarios -update
 

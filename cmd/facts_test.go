@@ -91,7 +91,7 @@ func (f fact) run(t *testing.T, redis string, more ...string) *report.Report {
 	h.Stopwatch = nil // several requests at once read it
 	code := Main(args, h)
 	// A changed scenario fails its own checks, a specimen everybody's.
-	if code != exitOK && code != exitFail && code != exitInconclusive {
+	if code != exitOK && code != exitFailed && code != exitInconclusive {
 		t.Fatalf("%v: exit %d\n%s", args, code, errs.String())
 	}
 	var r report.Report

@@ -110,40 +110,53 @@ var looksAt = map[string]string{
 	"checks":         "metrics, of a phase or of the whole scenario",
 }
 
-// bugsOf names the specimens that a check has to catch.
+// bugsOf tells how many specimens a check has to catch; "" if none.
 func bugsOf(check string) string {
-	var names []string
+	n, first := 0, ""
 	for _, s := range faulty.Specimens {
 		if s.Check == check {
-			names = append(names, "faulty:"+s.Name)
+			if n == 0 {
+				first = s.Name
+			}
+			n++
 		}
 	}
-	return strings.Join(names, ", ")
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "faulty:" + first
+	}
+	return fmt.Sprintf("%d of the specimens, such as faulty:%s", n, first)
 }
 
-// sampleOf tells what a metric is by asking for it where something is missing.
+// sampleOf tells what a metric is, by asking for it where something is missing:
+// latencies of real time, and what was found in Redis before and after a drain.
 func sampleOf(m scenarios.Metric) string {
-	many := make([]time.Duration, 1000)
-	all := scenarios.Measures{Planned: 1, Admitted: 1, Limit: 1, Service: many, Response: many}
-	virtual := all
-	virtual.Response = nil
+	sampled := func(response []time.Duration, e *scenarios.Examination) bool {
+		all := scenarios.Measures{Planned: 1, Admitted: 1, Limit: 1, Service: manyTimes, Response: response, Examined: e}
+		_, ok := all.Measure(m.Name)
+		return ok
+	}
 	kind, of, clock := "number", "phase or whole scenario", "any clock"
 	if m.Duration {
 		kind = "duration, such as 5ms"
 	}
-	if _, ok := all.Measure(m.Name); !ok {
-		of = "whole scenario"
-		none := int64(0)
-		all.Examined = &scenarios.Examination{Keys: make([]scenarios.KeyState, 1)}
-		if _, ok := all.Measure(m.Name); !ok {
-			all.Examined.Left = &scenarios.Left{Bytes: &none}
-			clock = "real time, after a drain"
-		}
-	} else if _, ok := virtual.Measure(m.Name); !ok {
+	undrained := &scenarios.Examination{Keys: make([]scenarios.KeyState, 1)}
+	switch {
+	case sampled(nil, nil):
+	case sampled(manyTimes, nil):
 		clock = "real time"
+	case sampled(nil, undrained):
+		of = "whole scenario"
+	default:
+		of, clock = "whole scenario", "real time, after a drain"
 	}
 	return strings.Join([]string{kind, of, clock}, "; ")
 }
+
+// manyTimes are enough durations for any percentile.
+var manyTimes = make([]time.Duration, 1000)
 
 // specimenEntries are the limiters with a known bug, as targets.
 func specimenEntries() []entry {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -275,7 +276,7 @@ func isPath(name string) bool {
 func (o *scenarioOptions) targets(a *app, all []loaded) ([]loaded, error) {
 	names, err := target.Names(o.algorithms)
 	if err != nil {
-		return nil, usage(err, "rlbench list algorithms")
+		return nil, usage(err, targetHint(err))
 	}
 	if err := o.checkModel(names); err != nil {
 		return nil, err
@@ -310,12 +311,22 @@ func (o *scenarioOptions) targets(a *app, all []loaded) ([]loaded, error) {
 
 // targetHint is what helps with a target that cannot do what is asked.
 func targetHint(err error) string {
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		return hinted.Hint()
+	text := err.Error()
+	if m := wantedClock.FindString(text); m != "" {
+		return m
+	}
+	switch {
+	case strings.Contains(text, "lua:") || strings.Contains(text, ".lua") || strings.Contains(text, "read script"):
+		return "docs/your-own-lua.md says how a script and its mapping are written; rlbench list targets"
+	case strings.Contains(text, "specimen"):
+		return "rlbench list specimens"
+	case strings.HasPrefix(text, "unknown limiter"), strings.HasPrefix(text, "no limiter"):
+		return "rlbench list algorithms"
 	}
 	return "leave that algorithm out with --algorithm, or choose another --limit"
 }
+
+var wantedClock = regexp.MustCompile(`--clock (virtual|server|client)`)
 
 // checkModel refuses a model that is none, or that nobody could claim.
 func (o *scenarioOptions) checkModel(names []string) error {

@@ -88,6 +88,7 @@ var bad = []struct{ file, why string }{
 	{"drain-without-unit", "5 of what"},
 	{"drain-list", "a list of waits"},
 	{"late-number", "late by 5 of what"},
+	{"check-clock", "a check for a clock that is none"},
 	{"check-dimensions", "numbers for durations, durations for numbers, and a percentile that is not there"},
 }
 

@@ -68,6 +68,9 @@ type Interview struct {
 	// it; PeekWrote says that the peek changed the state.
 	Peeked, Then *limiter.Decision
 	PeekWrote    bool
+	// Insatiable counts the requests of one instant that were all admitted, more
+	// than the limit; 0 if one was denied, or so many were not sent.
+	Insatiable int64
 	// Denied is a denial, and DenialWrote says that it changed the state.
 	Denied      *limiter.Decision
 	DenialWrote bool

@@ -154,14 +154,11 @@ func checkPlanOf(t *testing.T, s *scenarios.Scenario) {
 // stopped is a plan as it is carried out by a limiter that denies everything,
 // until somebody loses patience.
 func stopped(p *scenarios.Plan) *scenarios.Plan {
-	agenda := scenarios.NewAgenda(p)
-	for range 2 * few {
-		at, ok := agenda.Next()
-		if !ok {
-			break
-		}
+	agenda, sent := scenarios.NewAgenda(p), 0
+	for at, ok := agenda.Next(); ok && sent < 2*few; at, ok = agenda.Next() {
 		for _, i := range agenda.Take() {
 			agenda.Tell(i, at, deny(time.Second))
+			sent++
 		}
 	}
 	return agenda.Plan()

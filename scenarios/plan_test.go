@@ -334,6 +334,26 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// How late is late is computed for the limit of the run, too.
+func TestLate(t *testing.T) {
+	s := scenario(t, "1/1s", "name: a, shape: burst, count: 1}\nlate: window/4\nkeys: {count: 1")
+	for _, row := range []struct {
+		window, want time.Duration
+		why          string
+	}{
+		{time.Second, 250 * time.Millisecond, "of the file"},
+		{time.Minute, 15 * time.Second, "of the command line"},
+		{4 * time.Hour, time.Hour, "the latest"},
+		{8 * time.Hour, -1, "too late"},
+	} {
+		s.Limit.Window = row.window
+		p, err := scenarios.NewPlan(s)
+		if row.want < 0 && err == nil || row.want >= 0 && (err != nil || p.Late != row.want) {
+			t.Errorf("window %s: %+v and %v, want %s (%s)", row.window, p, err, row.want, row.why)
+		}
+	}
+}
+
 // A scenario that no file was read for is refused as a file would be.
 func TestScenariosThatNoFileGives(t *testing.T) {
 	for _, row := range []struct {

@@ -87,7 +87,7 @@ phases:
   - {name: c, for: 1s, shape: ramp, from: 0/s, to: limit/window, retry: {mode: ignore, wait: 3s}}
   - {name: d, for: 1s, shape: drip, every: 10ms}
 checks:
-  - {phase: b.retry, metric: last_admitted, op: "<", value: window}
+  - {phase: b.retry, clock: virtual, metric: last_admitted, op: "<", value: window}
   - {algorithm: log, phase: a, metric: peak_in_window, op: "<=", value: limit, level: fail}
   - {metric: sent, op: ==, value: 5, level: warn}
 faults: []
@@ -113,7 +113,7 @@ faults: []
 			{Name: "d", For: expr(t, "1s"), Shape: "drip", Every: expr(t, "10ms")},
 		},
 		Checks: []scenarios.Check{
-			{Phase: "b.retry", Metric: "last_admitted", Op: "<", Value: expr(t, "window")},
+			{Phase: "b.retry", Clock: "virtual", Metric: "last_admitted", Op: "<", Value: expr(t, "window")},
 			{Algorithm: "log", Phase: "a", Metric: "peak_in_window", Op: "<=", Value: expr(t, "limit")},
 			{Metric: "sent", Op: "==", Value: expr(t, "5"), Warn: true},
 		},

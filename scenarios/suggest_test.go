@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,6 +35,25 @@ func vocabulary() map[string][]string {
 		lists["clocks"] = append(lists["clocks"], string(c.Name))
 	}
 	return lists
+}
+
+// The manual has every word that a file may use.
+func TestTheManualKnowsEveryWord(t *testing.T) {
+	manual, err := os.ReadFile("../docs/scenario-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for list, words := range vocabulary() {
+		for _, word := range words {
+			if what, suffix, ok := strings.Cut(word, "_"); ok && (what == "service" || what == "response") && suffix != "p50" {
+				word = "_" + suffix // behind the first of its kind
+			}
+			// Most are names in backticks, keys of nested mappings are shown in use.
+			if text := string(manual); !strings.Contains(text, "`"+word+"`") && !strings.Contains(text, word+": ") && !strings.Contains(text, ": "+word+"`") {
+				t.Errorf("%s: %s is not in the manual", list, word)
+			}
+		}
+	}
 }
 
 // The commonest typos are one letter too many, too few or wrong, and two letters

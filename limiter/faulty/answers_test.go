@@ -52,6 +52,7 @@ var differences = []shown{
 	{name: "window-rounded-up-to-a-second", limit: "3/100ms", given: "0s 3", rough: true, ask: "100ms 1", got: "denied 0 900ms 900ms", sound: "allowed 2 0s 100ms"},
 	{name: "limit-plus-one", given: "0s 3", ask: "1s 1", got: "allowed 0 0s 59s", sound: "denied 0 59s 59s"},
 	{name: "limit-minus-one", ask: "0s 3", got: "denied 2 never 0s", sound: "allowed 0 0s 1m"},
+	{name: "never-denies", given: "0s 3", ask: "0s 1", got: "allowed 0 0s 1m", sound: "denied 0 1m 1m"},
 	{name: "limit-one-never-admits", limit: "1/1m", ask: "0s 1", got: "denied 0 never 0s", sound: "allowed 0 0s 1m"},
 	{name: "window-charges-denied", given: "0s 2; 1s 2", ask: "2s 1", got: "denied 0 58s 58s", sound: "allowed 0 0s 58s"},
 	{name: "anchored-at-first-hit", given: "30s 3", rough: true, ask: "60s 1", got: "denied 0 30s 30s", sound: "allowed 2 0s 1m"},

@@ -15,7 +15,7 @@ import (
 // checks are those that must each have a specimen of its own.
 var checks = []string{
 	"evidence", "promise", "conformance", "retry", "remaining", "denied-is-free", "recovers", "fresh", "peek",
-	"costs", "ttl", "heal", "members", "keys", "identity", "checks",
+	"costs", "ttl", "heal", "members", "keys", "identity", "denies", "checks",
 }
 
 var kebab = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)

@@ -49,6 +49,12 @@ var windows = []Specimen{
 		base:  limiter.Fixed, Scenario: "same-microsecond", Check: "checks", Only: true,
 	},
 	{
+		Name:  "never-denies",
+		Doc:   "a fixed window counts, and forgets to compare",
+		edits: []edit{{fits, `local allowed = cost <= max`}},
+		base:  limiter.Fixed, Scenario: "boundary-burst", Check: "denies", Only: true,
+	},
+	{
 		Name:  "limit-one-never-admits",
 		Doc:   "a limit of 1 is taken for 0",
 		edits: []edit{{readsMax, readsMax + "\nmax = max == 1 and 0 or max"}},

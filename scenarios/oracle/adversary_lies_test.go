@@ -72,6 +72,19 @@ var anchored = limiter.Model{
 	},
 }
 
+// leaky is anchored as well, and forgets everything in the second tick of an
+// aligned window. It says nothing of that when it denies.
+var leaky = limiter.Model{
+	Init: anchored.Init,
+	Step: func(l limiter.Limit, state any, r limiter.Request) (any, limiter.Decision) {
+		c, now := state.(count), r.At.UnixMicro()
+		if now%l.Window.Microseconds() == 1 && c.window != now {
+			c = count{window: now}
+		}
+		return anchored.Step(l, c, r)
+	},
+}
+
 // hasty forgets an admission one tick too early.
 var hasty = limiter.Model{
 	Init: limiter.Log.Model.Init,
@@ -135,6 +148,11 @@ func TestBrokenModelsAreBeaten(t *testing.T) {
 			"anchored at the first", anchored, once,
 			func(n int64) int64 { return 2*n - 1 }, false,
 			"one opens the window, the others come at its end, a budget right after",
+		},
+		{
+			"anchored and leaky", leaky, once,
+			func(n int64) int64 { return 3*n - 1 }, false,
+			"one opens a window at an edge, the others come at its end, a budget at the next edge and one in the tick after it",
 		},
 		{
 			"closed at one tick less", hasty, once,

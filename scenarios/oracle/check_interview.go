@@ -53,6 +53,15 @@ func retry(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	})
 }
 
+func denies(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
+	return interviewed(c, "denies", func(i scenarios.Interview) (string, bool, []string) {
+		if i.Insatiable > 0 {
+			return fmt.Sprintf("admitted %d requests at one instant and denied none", i.Insatiable), true, nil
+		}
+		return "", i.Denied != nil, nil
+	})
+}
+
 func recovers(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	return interviewed(c, "recovers", func(i scenarios.Interview) (string, bool, []string) {
 		if i.Rested == nil || i.Limit.Max == 0 {

@@ -55,6 +55,7 @@ var checks = []check{
 	{"promise", "the most admitted to an identity in any trailing window is at most what the algorithm promises", promise},
 	{"conformance", "every decision equals the model's, in some order that the times allow", conformance},
 	{"fresh", "the first request of an identity is admitted", fresh},
+	{"denies", "more than the limit at one instant is not all admitted", denies},
 	{"remaining", "remaining is from 0 to the limit, less than what was denied, and counts down within an instant", remaining},
 	{"retry", "who waits for RetryAfter is admitted, who comes one unit earlier is denied", retry},
 	{"recovers", "after a silence of ten windows a request is admitted", recovers},

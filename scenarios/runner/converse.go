@@ -21,10 +21,10 @@ type conversation struct {
 // As in paced, one sender at a time waits for the next instant.
 func (r *run) converse(ctx, sending context.Context) {
 	c := &conversation{run: r, wake: make(chan struct{}, 1)}
-	var turn sync.Mutex
+	turn := make(chan struct{}, 1) // and no mutex: time in a bubble stands still as long as somebody waits for one
 	take := func() (int, scenarios.Arrival, bool) {
-		turn.Lock()
-		defer turn.Unlock()
+		turn <- struct{}{}
+		defer func() { <-turn }()
 		return c.take(ctx)
 	}
 	var senders sync.WaitGroup
@@ -71,6 +71,7 @@ const (
 
 // look says what is to be done next.
 func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
+	now := c.watch() - c.zero
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.ready) == 0 {
@@ -80,7 +81,7 @@ func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
 			return 0, scenarios.Arrival{}, 0, isOpen
 		case !ok:
 			return 0, scenarios.Arrival{}, 0, isOver
-		case c.watch() < c.zero+at:
+		case now < at:
 			return 0, scenarios.Arrival{}, at, isLater
 		}
 		c.ready = c.agenda.Take()

@@ -49,6 +49,15 @@ func newModelled(a limiter.Algorithm, l limiter.Limit) *modelled {
 }
 
 func (m *modelled) Allow(_ context.Context, r limiter.Request) (limiter.Decision, error) {
+	return m.decide(m.limit, r), nil
+}
+
+// under enforces another limit on the same budgets.
+func (m *modelled) under(l limiter.Limit) limiter.Limiter {
+	return decide(func(_ context.Context, r limiter.Request) (limiter.Decision, error) { return m.decide(l, r), nil })
+}
+
+func (m *modelled) decide(l limiter.Limit, r limiter.Request) limiter.Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.At.IsZero() {
@@ -58,9 +67,9 @@ func (m *modelled) Allow(_ context.Context, r limiter.Request) (limiter.Decision
 	if !used {
 		state = m.algorithm.Model.Init()
 	}
-	next, d := m.algorithm.Model.Step(m.limit, state, r)
+	next, d := m.algorithm.Model.Step(l, state, r)
 	m.states[r.Key] = next
-	return d, nil
+	return d
 }
 
 // plan makes a plan of one-line phases.

@@ -88,6 +88,26 @@ func TestWhatEndsEarlyIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+// An interrupt that comes with the last request takes no result away, even if
+// the edge was missed.
+func TestAnInterruptAtTheEndKeepsTheResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		p := plan(t, scenarios.Server, "10/1s", straddle...)
+		calls := 0
+		h := run(t, ctx, bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+			if calls++; calls == 10 {
+				cancel()
+			}
+			return answers(p.Limit.Window)(ctx, r)
+		})))
+		if h.Attempts != 1 || sent(h) != 10 || h.Misplaced != 10 || h.Interrupted {
+			t.Errorf("%d attempts, %d sent, %d misplaced, interrupted %t", h.Attempts, sent(h), h.Misplaced, h.Interrupted)
+		}
+	})
+}
+
 // Only what is planned inside of one window can miss it.
 func TestMisplaced(t *testing.T) {
 	for _, row := range []struct {

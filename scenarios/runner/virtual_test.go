@@ -185,7 +185,11 @@ func TestCountsDoNotDependOnMaxInFlight(t *testing.T) {
 		for _, a := range limiter.Algorithms {
 			var counts []map[scenarios.Outcome]int
 			for _, inFlight := range []int{1, 64} {
-				c := config(p, newModelled(a, p.Limit))
+				c := config(p, nil)
+				m := newModelled(a, p.Limit)
+				for i, phase := range p.Phases {
+					c.Limiters[i] = m.under(phase.Limit)
+				}
 				c.MaxInFlight = inFlight
 				counts = append(counts, tally(run(t, t.Context(), c)))
 			}

@@ -45,7 +45,9 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 		r.paced(ctx, edge.Add(-offset))
 		h = r.history(ctx)
 		again := attempt < minAttempts || attempt < maxAttempts && time.Since(begin) < retryBudget
-		if h.Misplaced == 0 || !again || h.Interrupted || h.Lost != nil {
+		// An interrupt that came with the last request cut nothing short, but another
+		// attempt would have no request at all.
+		if h.Misplaced == 0 || !again || ctx.Err() != nil || h.Lost != nil {
 			return h, nil
 		}
 		if c.Handled != nil {

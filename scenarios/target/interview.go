@@ -126,10 +126,8 @@ func (c *conversation) denial(at time.Time) time.Time {
 	if c.Limit.Max > patienceLimit {
 		return at
 	}
-	for range c.Limit.Max + 2 {
-		if d := c.ask(at, 1); d == nil || !d.Allowed {
-			break
-		}
+	if c.exhaust(at) {
+		return at // it never denies
 	}
 	const tries = 5 // a budget can come back bit by bit
 	for n := range tries {
@@ -141,6 +139,18 @@ func (c *conversation) denial(at time.Time) time.Time {
 		}
 	}
 	return at
+}
+
+// exhaust asks until it is denied. It reports whether the limiter admitted more
+// than its limit at one instant and is not done yet.
+func (c *conversation) exhaust(at time.Time) bool {
+	for range c.Limit.Max + 2 {
+		if d := c.ask(at, 1); d == nil || !d.Allowed {
+			return false
+		}
+	}
+	c.Insatiable = c.Limit.Max + 2
+	return true
 }
 
 // obey waits as long as it was told, and looks a unit earlier too. It returns
