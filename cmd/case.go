@@ -183,10 +183,10 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 	oc := &oracle.Case{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: name,
 		Checks: append(append([]scenarios.Check{}, s.Checks...), e.checks...), MaxOvershoot: e.overshoot,
-		Misplaced: h.Misplaced, Interrupted: h.Interrupted, Lost: h.Lost, Stuck: a.stuck, Examined: a.examined,
+		Misplaced: h.Misplaced, Interrupted: h.Interrupted, Curbed: h.Curbed, Lost: h.Lost, Stuck: a.stuck, Examined: a.examined,
 	}
 	if a.target != nil {
-		oc.Algorithm, oc.Tells = a.target.Algorithm, a.target.Tells
+		oc.Algorithm, oc.Tells, oc.Heals = a.target.Algorithm, a.target.Tells, a.target.Heals
 		oc.LongestTTL = a.target.LongestTTL(s.plan.Limit)
 	}
 	j, err := oracle.Judge(oc)

@@ -97,6 +97,7 @@ var looksAt = map[string]string{
 	"fresh":          "the first decisions of every identity",
 	"remaining":      "what decisions tell; needs a limiter that tells what remains",
 	"retry":          "answers after the run; virtual clock, and a limiter that tells a wait",
+	"denies":         "answers after the run; virtual clock",
 	"recovers":       "answers after the run; virtual clock",
 	"denied-is-free": "keys before and after a denial; virtual clock",
 	"costs":          "answers after the run; virtual clock",

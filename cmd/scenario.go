@@ -316,12 +316,12 @@ func targetHint(err error) string {
 		return m
 	}
 	switch {
+	case strings.HasPrefix(text, "unknown limiter"), strings.HasPrefix(text, "no limiter"):
+		return "rlbench list algorithms"
 	case strings.Contains(text, "lua:") || strings.Contains(text, ".lua") || strings.Contains(text, "read script"):
 		return "docs/your-own-lua.md says how a script and its mapping are written; rlbench list targets"
 	case strings.Contains(text, "specimen"):
 		return "rlbench list specimens"
-	case strings.HasPrefix(text, "unknown limiter"), strings.HasPrefix(text, "no limiter"):
-		return "rlbench list algorithms"
 	}
 	return "leave that algorithm out with --algorithm, or choose another --limit"
 }

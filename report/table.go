@@ -148,6 +148,9 @@ func printable(s string) string {
 	}, s)
 }
 
+// maxIndent is how far a name may push aside what is said about it.
+const maxIndent = 24
+
 // writeWrapped writes text behind a head, broken at blanks to fit the width and
 // indented under its own start.
 func writeWrapped(b *strings.Builder, head, text string, width int) {
@@ -156,6 +159,9 @@ func writeWrapped(b *strings.Builder, head, text string, width int) {
 	}
 	head = printable(head)
 	indent := len([]rune(head))
+	if indent > maxIndent {
+		indent = 4
+	}
 	line := head
 	empty := true
 	for _, word := range strings.Fields(printable(text)) {

@@ -91,6 +91,7 @@ func TestRampsAreExact(t *testing.T) {
 		{"3000000/s", "0/s", "4ms", "3000000", "0", "and fewer and fewer"},
 		{"0.333333333333333333333333333333/s", "limit/3*1/s", "5000s", third, "1/3", "hardly rising"},
 		{"2000/3650d", "0/s", "3650d", "2000/315360000", "0", "ten years, the last request a century after the last but one if it were to come"},
+		{"2000.00000000000000002/3650d", "0/s", "3650d", "200000000000000000002/31536000000000000000000000", "0", "a last request that floating point does not see coming"},
 		{"0/s", "2000/3650d", "3650d", "0", "2000/315360000", "ten years from nothing"},
 		{"0.000000000000000000000000000000000001/s", "1/s", "100s", "1/1000000000000000000000000000000000000", "1", "from next to nothing"},
 		{"999999999.999999999/s", "1000000000/s", "10us", "999999999999999999/1000000000", "1000000000", "a thousand each tick"},

@@ -35,6 +35,8 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return because("script-stuck", fmt.Sprintf("a script did not end and kept Redis busy; %s", c.Stuck), "look for a loop in the script that does not end")
 	case c.Lost != nil:
 		return because("target-lost", fmt.Sprintf("the target was lost after %d of %d requests: %v", sent, m.Planned, c.Lost), "look at the target's own log and whether it still answers")
+	case c.Curbed:
+		return because("retries-curbed", fmt.Sprintf("clients gave up after %d retries", scenarios.MaxRetries), "shorten within, or lengthen the wait of retry")
 	case m.Missed > 0:
 		return because("missed-schedule", fmt.Sprintf("%d of %d requests were never sent", m.Missed, m.Planned), "raise --max-in-flight or lower the rate")
 	case m.Admitted+m.Denied == 0:

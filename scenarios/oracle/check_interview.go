@@ -124,8 +124,8 @@ func alikeTold(a, b limiter.Decision, t scenarios.Tells) bool {
 		describe(a, t) == describe(b, t)
 }
 
-// heal is no more than a warning for scripts that claim nothing: inside one
-// script a time to live is not lost by itself.
+// heal is no more than a warning for who does not claim to: inside one script a
+// time to live is not lost by itself.
 func heal(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	found := interviewed(c, "heal", func(i scenarios.Interview) (string, bool, []string) {
 		if len(i.Immortal) > 0 {
@@ -134,7 +134,7 @@ func heal(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 		return "", i.Immortal != nil, nil
 	})
 	for n := range found {
-		found[n].Warn = c.Algorithm == nil
+		found[n].Warn = !c.Heals
 	}
 	return found
 }

@@ -27,16 +27,19 @@ type Case struct {
 	Tells scenarios.Tells
 	// Examined is what was found in Redis afterwards; nil if nobody looked.
 	Examined *scenarios.Examination
+	// Heals says that it claims to give back a time to live that a key has lost.
+	Heals bool
 	// LongestTTL is the longest time that one of its keys may live; 0 does not ask.
 	LongestTTL time.Duration
 	Checks     []scenarios.Check
 	// MaxOvershoot is how far the peak may exceed the limit, as a share of it;
 	// nil does not ask.
 	MaxOvershoot *big.Rat
-	// Misplaced, Interrupted and Lost are the runner's account of what went
+	// Misplaced, Interrupted, Curbed and Lost are the runner's account of what went
 	// wrong with the traffic.
 	Misplaced   int
 	Interrupted bool
+	Curbed      bool
 	Lost        error
 	// Stuck is what was done about a script that did not end; "" if all did.
 	Stuck string

@@ -15,7 +15,9 @@ func TestRemaining(t *testing.T) {
 		left int64
 	}
 	yes := func(at time.Duration, left int64) said { return said{admitted(at), left} }
-	no := func(left, cost int64) said { return said{event{at: 9 * us, outcome: scenarios.Denied, cost: cost}, left} }
+	no := func(left, cost int64) said {
+		return said{event{at: 9 * us, outcome: scenarios.Denied, cost: cost}, left}
+	}
 	other := func(s said, key, phase int32) said { s.key, s.phase = key, phase; return s }
 	tells := scenarios.Tells{Remaining: true, At: true}
 	nothing := func(*oracle.Case) {}

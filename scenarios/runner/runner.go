@@ -53,6 +53,8 @@ type History struct {
 	// Misplaced counts decisions of the last attempt that fell into another
 	// window than the one their phase was planned for.
 	Misplaced int
+	// Curbed says that clients wanted to retry more often than they may.
+	Curbed bool
 	// Interrupted says that the context ended before everything was sent.
 	Interrupted bool
 	// Lost is the error after which the target was given up.
@@ -208,6 +210,7 @@ func (r *run) history(ctx context.Context) *History {
 	h := &History{
 		Plan: r.Plan, Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced(), Stopwatch: r.watch,
 	}
+	h.Curbed = r.agenda != nil && r.agenda.Curbed()
 	sent := 0
 	for _, result := range r.results {
 		if result.Outcome != scenarios.Missed {

@@ -31,6 +31,8 @@ type Target struct {
 	Timed bool
 	// LongestTTL is the longest time that a key may live.
 	LongestTTL func(limiter.Limit) time.Duration
+	// Heals says that it claims to give back a time to live that a key has lost.
+	Heals bool
 	// TTLFloor is the least time that keys live however short the window is.
 	TTLFloor time.Duration
 	// Costs says that requests may cost more than one unit.
@@ -193,7 +195,7 @@ const virtualTTL = time.Hour
 
 func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options) (*Target, error) {
 	a, _ := limiter.Named(name)
-	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true}
+	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true, Heals: true}
 	if o.Clock == scenarios.Virtual {
 		t.TTLFloor = virtualTTL
 	}

@@ -12,12 +12,16 @@ local limit, now, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3
 local index = math.floor(now / window)
 local state = redis.call('HMGET', KEYS[1], 'window', 'used')
 local used = 0
-if tonumber(state[1] or '-1') == index then
-  used = tonumber(state[2])
+if tonumber(state[1] or '-1') >= index then
+  -- Whoever is behind counts in the newest window, or it would be forgotten.
+  index, used = tonumber(state[1]), tonumber(state[2])
 end
 
 local wait = math.ceil(((index + 1) * window - now) / 1000000)
 if used >= limit then
+  if redis.call('TTL', KEYS[1]) == -1 then -- it was lost
+    redis.call('EXPIRE', KEYS[1], wait + 1)
+  end
   return { 1, limit, 0, limit > 0 and wait or -1, used > 0 and wait or 0 }
 end
 redis.call('HSET', KEYS[1], 'window', string.format('%.0f', index), 'used', used + 1)
