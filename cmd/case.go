@@ -186,7 +186,7 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 		Misplaced: h.Misplaced, Interrupted: h.Interrupted, Curbed: h.Curbed, Lost: h.Lost, Stuck: a.stuck, Examined: a.examined,
 	}
 	if a.target != nil {
-		oc.Algorithm, oc.Tells, oc.Heals = a.target.Algorithm, a.target.Tells, a.target.Heals
+		oc.Algorithm, oc.Tells, oc.Strict = a.target.Algorithm, a.target.Tells, a.target.Strict
 		oc.LongestTTL = a.target.LongestTTL(s.plan.Limit)
 	}
 	j, err := oracle.Judge(oc)

@@ -35,7 +35,7 @@ func (o *scenarioOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.clock, "clock", "", "clock instead of the scenario's: virtual, server or client")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random shapes")
 	f.StringArrayVar(&o.set, "set", nil, "change a value of the scenario: path=value, such as phases.after-edge.count=50")
-	complete(c, "algorithm", func() []string { return append(limiter.Names(), "all") })
+	complete(c, "algorithm", limiterNames)
 	complete(c, "clock", clockNames)
 	complete(c, "model", models)
 }
@@ -82,6 +82,7 @@ type loaded struct {
 func (s loaded) needs() target.Needs {
 	n := target.Needs{Clock: s.plan.Clock}
 	for _, phase := range s.plan.Phases {
+		n.Waits = n.Waits || phase.Retry != nil && phase.Retry.Mode == "obey"
 		if !slices.Contains(n.Limits, phase.Limit) {
 			n.Limits = append(n.Limits, phase.Limit)
 		}

@@ -202,8 +202,11 @@ func (a *Agenda) retryAt(p PlannedPhase, at time.Duration, d limiter.Decision) (
 		if d.RetryAfter >= p.Retry.Within { // it may be Never, of which no sum can be made
 			return 0, false
 		}
-		// A tick at least: a limiter that says "at once" must not stop the clock.
-		wait = (max(d.RetryAfter, time.Microsecond) + p.Retry.Round - 1) / p.Retry.Round * p.Retry.Round
+		wait = d.RetryAfter
+		if wait <= 0 { // a limiter that says "at once", or nothing, must not stop the clock
+			wait = max(p.Limit.Window/1000, time.Microsecond)
+		}
+		wait = (wait + p.Retry.Round - 1) / p.Retry.Round * p.Retry.Round
 	}
 	if p.Retry.Jitter > 0 {
 		wait += time.Duration(a.rng.Int64N(p.Retry.Jitter.Microseconds())) * time.Microsecond

@@ -31,7 +31,10 @@ type PlannedPhase struct {
 	Planned     int64         // arrivals
 	Limit       limiter.Limit // the budget in this phase
 	Skew        time.Duration // of the senders' clock, positive is ahead
-	Pseudonym   int32         // of every client in this phase
+	// Span is the length of one repetition, 0 if it is one instant; Period is how
+	// far repetitions are apart, 0 if there is one.
+	Span, Period time.Duration
+	Pseudonym    int32 // of every client in this phase
 	// Retry is how clients of this phase retry; nil if they do not. Their retries
 	// belong to the phase behind it, whose RetryOf is this phase's name.
 	Retry   *RetryPlan
@@ -141,6 +144,7 @@ func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Durat
 	return PlannedPhase{
 		Name: phase.Name, Shape: phase.Shape, Start: n.start, End: end, Planned: int64(len(arrivals)),
 		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Retry: n.retry,
+		Span: n.demand.span + n.jitter, Period: n.period,
 	}, arrivals, err
 }
 

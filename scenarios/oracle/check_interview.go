@@ -124,7 +124,7 @@ func alikeTold(a, b limiter.Decision, t scenarios.Tells) bool {
 		describe(a, t) == describe(b, t)
 }
 
-// heal is no more than a warning for who does not claim to: inside one script a
+// heal is no more than a warning for other people's limiters: inside one script a
 // time to live is not lost by itself.
 func heal(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	found := interviewed(c, "heal", func(i scenarios.Interview) (string, bool, []string) {
@@ -134,7 +134,7 @@ func heal(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 		return "", i.Immortal != nil, nil
 	})
 	for n := range found {
-		found[n].Warn = !c.Heals
+		found[n].Warn = !c.Strict
 	}
 	return found
 }

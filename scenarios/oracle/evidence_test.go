@@ -48,7 +48,7 @@ func TestEvidence(t *testing.T) {
 			"errors", "1 of 4 requests were not decided: fate unknown: the request may have been counted: i/o timeout", some(event{outcome: scenarios.Unknown}), nil,
 			"one of unknown fate",
 		},
-		{"boundary-missed", "2 decisions fell on the wrong side of a window edge", some(), func(c *oracle.Case) { c.Misplaced = 2 }, "the edge was missed three times"},
+		{"boundary-missed", "2 decisions fell on the wrong side of a window edge, or before a phase that was to be over", some(), func(c *oracle.Case) { c.Misplaced = 2 }, "the edge was missed three times"},
 		{"late", "one request in a hundred was sent more than 10.02ms late; 10ms is allowed", late(10*ms + 20*us), nil, "more than a hundredth of a window"},
 	} {
 		if row.change != nil {

@@ -6,7 +6,8 @@ import (
 )
 
 // Expect is what an algorithm does with a plan if every request is decided at
-// its planned instant, by the model alone. It needs no Redis.
+// its planned instant, by the model alone. It needs no Redis. Its Promise is that
+// of one clock, even where the senders' differ.
 func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 	virtual := *p
 	virtual.Clock = scenarios.Virtual

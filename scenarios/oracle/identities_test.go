@@ -195,12 +195,12 @@ func TestMoreEvidence(t *testing.T) {
 		text   string
 		why    string
 	}{
-		{func(c *oracle.Case) { c.Plan.Phases[1].Planned = scenarios.MaxRetries - 1 }, "", "", "all but one of the retries that there may be"},
-		{func(c *oracle.Case) { c.Plan.Phases[1].Planned = scenarios.MaxRetries }, "too-many-retries", "gave up after 1000000 retries", "all of them: nobody knows what came after"},
+		{func(*oracle.Case) {}, "", "", "nothing"},
+		{func(c *oracle.Case) { c.Curbed = true }, "retries-curbed", "gave up after 1000000 retries", "nobody knows what would have come after"},
+		{func(c *oracle.Case) { c.Curbed, c.Interrupted = true, true }, "interrupted", "interrupted after 1 of 1", "who stopped it did not wait for that"},
 		{func(c *oracle.Case) { c.Stuck, c.Lost = "Redis was told to end it", errors.New("BUSY") }, "script-stuck", "Redis was told to end it", "a loop in a script, which is why it was lost"},
 	} {
 		c := caseOf(limiter.Limit{Max: 3, Window: time.Minute}, admitted(0))
-		c.Plan.Phases[1].RetryOf = "first"
 		row.change(c)
 		j := judge(t, c)
 		var want []string

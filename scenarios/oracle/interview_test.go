@@ -52,6 +52,10 @@ func TestInterviews(t *testing.T) {
 		{"retry", scenarios.Interview{Denied: denial(limiter.Never), Limit: zero}, silent, "", "never, where there is nothing"},
 		{"retry", scenarios.Interview{Denied: denial(us), Due: no, Limit: zero}, fails, "denied again", "a wait for nothing"},
 
+		{"denies", scenarios.Interview{Denied: no}, passes, "", "it denied something"},
+		{"denies", scenarios.Interview{Insatiable: 5}, fails, "admitted 5 requests at one instant", "more than the limit at once"},
+		{"denies", scenarios.Interview{}, silent, "", "it was not asked for so much"},
+
 		{"recovers", scenarios.Interview{Rested: yes}, passes, "", "admitted after a silence"},
 		{"recovers", scenarios.Interview{Rested: no}, fails, "ten windows", "denied after a silence"},
 		{"recovers", scenarios.Interview{Rested: no, Limit: zero}, silent, "", "of nothing nothing comes back"},
@@ -90,11 +94,15 @@ func TestInterviews(t *testing.T) {
 	}
 }
 
-// Whoever claims to be an algorithm has to heal.
-func TestHealOfAnAlgorithm(t *testing.T) {
+// Whoever claims to heal has to.
+func TestHealOfWhoClaimsTo(t *testing.T) {
 	c := answered(limiter.Log, limiter.Limit{Max: 3, Window: time.Minute}, request{})
 	c.Examined = &scenarios.Examination{Interviews: []scenarios.Interview{{Immortal: []string{"k"}, Limit: c.Plan.Limit}}}
+	only(t, "an algorithm alone claims no such thing", c, "heal", warns)
+	c.Strict = true
 	only(t, "a key without a time to live", c, "heal", fails)
+	c.Examined.Interviews[0].Immortal = []string{}
+	only(t, "none", c, "heal", passes)
 }
 
 // What a limiter does not tell cannot be wrong.

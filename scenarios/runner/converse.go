@@ -11,10 +11,9 @@ import (
 // conversation is an agenda in real time, shared by the senders.
 type conversation struct {
 	*run
-	mu       sync.Mutex
-	ready    []int // due and not sent
-	inFlight int
-	wake     chan struct{} // something may be due earlier than thought
+	mu    sync.Mutex
+	ready []int         // due and not sent
+	wake  chan struct{} // something may be due earlier than thought
 }
 
 // converse sends in real time what is due as clients learn what became of it.
@@ -39,22 +38,19 @@ func (r *run) converse(ctx, sending context.Context) {
 	senders.Wait()
 }
 
-// take waits until something is due; false if nothing ever will be.
+// take waits until something is due. It is false if nothing is left for this
+// sender: an answer that is still out makes one request due at most, and whoever
+// gets the answer is there to send that.
 func (c *conversation) take(ctx context.Context) (int, scenarios.Arrival, bool) {
 	for !c.stopped(ctx) {
 		i, arrival, at, state := c.look()
 		switch state {
 		case isDue:
 			return i, arrival, true
-		case isOver:
-			return 0, scenarios.Arrival{}, false
-		case isOpen: // until an answer comes
-			select {
-			case <-c.wake:
-			case <-ctx.Done():
-			}
 		case isLater:
 			c.waitUntil(ctx, c.zero+at, c.wake)
+		case isOver:
+			return 0, scenarios.Arrival{}, false
 		}
 	}
 	return 0, scenarios.Arrival{}, false
@@ -65,7 +61,6 @@ type dueness int
 const (
 	isDue dueness = iota
 	isLater
-	isOpen // depends on what is in flight
 	isOver
 )
 
@@ -77,8 +72,6 @@ func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
 	for len(c.ready) == 0 {
 		at, ok := c.agenda.Next()
 		switch {
-		case !ok && c.inFlight > 0:
-			return 0, scenarios.Arrival{}, 0, isOpen
 		case !ok:
 			return 0, scenarios.Arrival{}, 0, isOver
 		case now < at:
@@ -89,7 +82,6 @@ func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
 	}
 	i := c.ready[0]
 	c.ready = c.ready[1:]
-	c.inFlight++
 	return i, c.agenda.Arrival(i), 0, isDue
 }
 
@@ -98,7 +90,6 @@ func (c *conversation) tell(i int, result scenarios.Result) {
 	c.mu.Lock()
 	c.results[i] = result
 	c.agenda.Tell(i, result.Done-c.zero, result)
-	c.inFlight--
 	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:

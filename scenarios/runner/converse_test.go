@@ -38,7 +38,7 @@ func TestClosedLoopInRealTime(t *testing.T) {
 					if r.At.IsZero() {
 						r.At = time.Now()
 					}
-					return opens(edge.Add(7 * time.Second))(ctx, r)
+					return opens(edge.Add(7*time.Second))(ctx, r)
 				})
 				c.Limiters[1] = c.Limiters[0]
 				c.MaxInFlight, c.Handled = row.inFlight, new(atomic.Int64)

@@ -222,3 +222,16 @@ func TestErrorsAreNotRetried(t *testing.T) {
 		t.Errorf("%v, phases %+v; want the two that were denied again", tally(h), h.Plan.Phases)
 	}
 }
+
+// Clients that gave up because there may be no more retries are told of.
+func TestCurbedClients(t *testing.T) {
+	for within, retries := range map[string]int64{"10us": 9, "1001ms": scenarios.MaxRetries} { // one each tick, as long as there may be one
+		p := plan(t, scenarios.Virtual, "1/1m", "name: a, shape: burst, count: 1, retry: {mode: constant, wait: 1us, within: "+within+"}")
+		h := run(t, t.Context(), config(p, decide(func(_ context.Context, r limiter.Request) (limiter.Decision, error) {
+			return limiter.Decision{At: r.At}, nil
+		})))
+		if h.Curbed != (retries == scenarios.MaxRetries) || h.Interrupted || h.Plan.Phases[1].Planned != retries {
+			t.Errorf("within %s: curbed %t after %d retries, want %d", within, h.Curbed, h.Plan.Phases[1].Planned, retries)
+		}
+	}
+}

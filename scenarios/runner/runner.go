@@ -40,7 +40,8 @@ type Config struct {
 
 // History is what happened. Results[i] belongs to Plan.Arrivals[i].
 type History struct {
-	// Plan is the plan that was run; where clients retry, with their retries.
+	// Plan is the plan that was run; where clients retry, with their retries, and
+	// if it ended early with those that would have been next.
 	Plan    *scenarios.Plan
 	Results []scenarios.Result
 	// Stopwatch tells what time it is on the clock of the results' offsets.

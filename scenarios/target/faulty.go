@@ -65,7 +65,7 @@ func openFaulty(_ context.Context, s *backend.Server, name string, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Name: name, Algorithm: faultyClaims(name, ""), Tells: scenarios.TellsAll, Costs: true, Foreign: true, Heals: true}
+	t := &Target{Name: name, Algorithm: faultyClaims(name, ""), Tells: scenarios.TellsAll, Costs: true, Foreign: true, Strict: true}
 	options := func(l limiter.Limit) faulty.Options {
 		return faulty.Options{Limit: l, Prefix: o.Prefix, Policy: "rlbench"}
 	}

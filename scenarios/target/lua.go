@@ -70,6 +70,9 @@ func (c *convention) check(name string, n Needs, model string) error {
 	if n.Costs && !c.takesCosts() {
 		wrong = append(wrong, errors.New("requests cost more than one unit, and the script is not told: no argument is {cost}"))
 	}
+	if n.Waits && (c.reply.loose || c.reply.retry.none()) {
+		wrong = append(wrong, errors.New("clients obey the wait that they are told, and no retry_after is in the reply of its mapping"))
+	}
 	for i, err := range wrong {
 		wrong[i] = fmt.Errorf("target %s: %w", name, err)
 	}
@@ -149,7 +152,7 @@ func openLua(ctx context.Context, s *backend.Server, name string, o Options) (*T
 	t.Timed = slices.ContainsFunc(c.keys, func(k template) bool { return k.uses(timed) })
 	t.LongestTTL = func(l limiter.Limit) time.Duration { return max(longestTTL(a, l), t.TTLFloor) }
 	script := &script{
-		name: path, convention: c, lua: limiter.NewScript(s.Client(), source),
+		name: path, convention: c, lua: limiter.NewScript(s.Client(), sound(s, source)),
 		prefix: o.Prefix + ":", ttlFloor: t.TTLFloor, instance: instance(),
 		seen: seen{tells: &t.Tells, loose: c.reply.loose},
 	}

@@ -169,7 +169,7 @@ func mappingComment(name, source string) (*comment, error) {
 		}
 	} else if m := lineOpens.FindStringSubmatch(lines[top]); m != nil {
 		if strings.TrimSpace(m[1]) != "" {
-			return nil, fmt.Errorf("%s:%d:1: the mapping starts on the line after -- rlbench:", name, top+1)
+			return nil, fmt.Errorf("%s:%d:1: the mapping has to start on the next line", name, top+1)
 		}
 		c.dashes = true
 		text = append(text, "")

@@ -78,13 +78,12 @@ func instance() string {
 // seen sums up what decisions told, as the Tells of a target. A part that a
 // loose reply left out once is not told, and decimals are finer than a unit.
 type seen struct {
-	mu           sync.Mutex
-	tells        *scenarios.Tells
-	loose        bool
-	retry, reset time.Duration // finest
-	noRemaining  bool
-	noRetry      bool
-	noReset      bool
+	mu          sync.Mutex
+	tells       *scenarios.Tells
+	loose       bool
+	noRemaining bool
+	noRetry     bool
+	noReset     bool
 }
 
 func (s *seen) note(t told) {

@@ -31,8 +31,9 @@ type Target struct {
 	Timed bool
 	// LongestTTL is the longest time that a key may live.
 	LongestTTL func(limiter.Limit) time.Duration
-	// Heals says that it claims to give back a time to live that a key has lost.
-	Heals bool
+	// Strict says that it claims more than its algorithm: it gives back a time to
+	// live that a key has lost, and a late stamp never turns its time back.
+	Strict bool
 	// TTLFloor is the least time that keys live however short the window is.
 	TTLFloor time.Duration
 	// Costs says that requests may cost more than one unit.
@@ -58,6 +59,7 @@ type Needs struct {
 	Limits []limiter.Limit
 	Clock  scenarios.Clock
 	Costs  bool // some requests cost more than one unit
+	Waits  bool // clients obey the wait that they are told
 }
 
 // A kind of target is chosen by the form of its name.
@@ -195,7 +197,7 @@ const virtualTTL = time.Hour
 
 func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options) (*Target, error) {
 	a, _ := limiter.Named(name)
-	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true, Heals: true}
+	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true, Strict: true}
 	if o.Clock == scenarios.Virtual {
 		t.TTLFloor = virtualTTL
 	}
