@@ -49,13 +49,14 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: identity, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
 	}
 	traces := traffic.Traces(t)
+	a := assessed{target: t, run: run, history: h}
 	if !e.keepKeys {
-		defer func() { e.remove(traces.Keys()) }()
+		defer func() { e.remove(slices.Concat(traces.Keys(), a.examined.Leftovers())) }()
 	}
 	if stop.twice() {
 		return nil
 	}
-	a := assessed{target: t, run: run, history: h, stuck: e.unstick(t, h)}
+	a.stuck = e.unstick(t, h)
 	if h.Lost != nil && a.stuck == "" && !(t.Foreign && e.answers()) {
 		e.lost = h.Lost
 	}

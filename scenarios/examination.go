@@ -29,6 +29,19 @@ type Examination struct {
 	Incomplete string
 }
 
+// Leftovers are keys that only came to light in the examination, or that it made;
+// of nobody there are none.
+func (e *Examination) Leftovers() []string {
+	if e == nil {
+		return nil
+	}
+	keys := append([]string{}, e.Undeclared...)
+	for _, i := range e.Interviews {
+		keys = append(keys, i.Keys...)
+	}
+	return keys
+}
+
 // Left is what is in Redis after everything should have expired.
 type Left struct {
 	Keys  int
@@ -64,6 +77,8 @@ type Interview struct {
 	Limit    limiter.Limit
 	// At is when it began.
 	At time.Time
+	// Keys are those that it may have touched.
+	Keys []string
 	// Peeked is the answer to a peek, Then that of the same request right after
 	// it; PeekWrote says that the peek changed the state.
 	Peeked, Then *limiter.Decision

@@ -259,10 +259,10 @@ func TestPlannedPhases(t *testing.T) {
 		"name: after, for: 2*window, shape: constant, rate: 1/7s"))
 	limit := limiter.Limit{Max: 10, Window: time.Minute}
 	want := []scenarios.PlannedPhase{
-		{Name: "before", Shape: "constant", Start: -time.Second, End: 0, Planned: 10, Limit: limit},
+		{Name: "before", Shape: "constant", Start: -time.Second, End: 0, Span: time.Second, Planned: 10, Limit: limit},
 		{Name: "at", Shape: "burst", Planned: 3, Limit: limit},
 		{Name: "none", Shape: "burst", Limit: limit},
-		{Name: "after", Shape: "constant", Start: 0, End: 2 * time.Minute, Planned: 18, Limit: limit},
+		{Name: "after", Shape: "constant", Start: 0, End: 2 * time.Minute, Span: 2 * time.Minute, Planned: 18, Limit: limit},
 	}
 	if diff := cmp.Diff(want, p.Phases); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
@@ -285,7 +285,7 @@ func TestPlannedPhasesOfOtherClients(t *testing.T) {
 	want := []scenarios.PlannedPhase{
 		{Name: "cut", Shape: "burst", Start: time.Second, End: time.Second, Planned: 1, Limit: limit(2), Skew: -5 * time.Second, Pseudonym: 3},
 		{
-			Name: "eager", Shape: "constant", Start: time.Second, End: end, Planned: 4, Limit: limit(0), Skew: time.Second,
+			Name: "eager", Shape: "constant", Start: time.Second, End: end, Span: 32 * time.Second, Period: time.Hour, Planned: 4, Limit: limit(0), Skew: time.Second,
 			// Five windows after the end of the phase.
 			Retry: &scenarios.RetryPlan{Mode: "constant", Wait: 2 * time.Second, Round: time.Microsecond, Jitter: time.Second, Within: end - time.Second + 5*time.Minute},
 		},

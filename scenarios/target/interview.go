@@ -44,7 +44,7 @@ func interview(ctx context.Context, s *backend.Server, t *Target, r Traffic, tra
 		Interview: scenarios.Interview{Identity: id, Limit: r.Plan.Phases[last.phase].Limit, At: last.at},
 	}
 	if c.limiter, c.err = t.Limiter(c.Limit); c.err != nil {
-		return c.Interview
+		return c.told()
 	}
 	c.peek(last.at)
 	at := c.denial(last.at)
@@ -59,6 +59,12 @@ func interview(ctx context.Context, s *backend.Server, t *Target, r Traffic, tra
 	if t.Costs {
 		c.impossible(at)
 	}
+	return c.told()
+}
+
+// told is the interview as it is at its end.
+func (c *conversation) told() scenarios.Interview {
+	c.Keys = c.keys
 	return c.Interview
 }
 
