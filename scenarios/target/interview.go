@@ -2,6 +2,8 @@ package target
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -34,63 +36,75 @@ type conversation struct {
 	name    string
 	keys    []string
 	err     error
+	trouble error // of the server; an error that is the limiter's own is none
 }
 
-// interview asks about one identity, from its latest stamp on.
-func interview(ctx context.Context, s *backend.Server, t *Target, r Traffic, traces Traces, id scenarios.Identity) scenarios.Interview {
+// interview asks about one identity, from its latest stamp on. The error is about
+// what kept it from asking; the limiter's own only end the interview.
+func interview(ctx context.Context, s *backend.Server, t *Target, r Traffic, traces Traces, id scenarios.Identity) (scenarios.Interview, error) {
 	last := traces.last[id]
 	c := &conversation{
-		ctx: ctx, server: s, target: t, name: r.Name(id, max(r.Attempts, 1)), keys: append([]string{}, traces.keys[id]...),
+		ctx: ctx, server: s, target: t, name: r.Name(id, max(r.Attempts, 1)), keys: slices.Clone(traces.keys[id]),
 		Interview: scenarios.Interview{Identity: id, Limit: r.Plan.Phases[last.phase].Limit, At: last.at},
 	}
-	if c.limiter, c.err = t.Limiter(c.Limit); c.err != nil {
-		return c.told()
+	var err error
+	if c.limiter, err = t.Limiter(c.Limit); err != nil {
+		return c.Interview, err
 	}
 	c.peek(last.at)
 	at := c.denial(last.at)
-	at = c.obey(at)
-	c.heal(at.Add(time.Microsecond))
+	at = c.obey(at).Add(time.Microsecond)
+	c.heal(at)
 	at = at.Add(10 * c.Limit.Window)
-	if c.peek(at); c.Then != nil && c.Then.At.Equal(at) {
-		c.Rested = c.Then
-	} else {
+	if c.Rested = c.peek(at); c.Rested == nil {
 		c.Rested = c.ask(at, 1)
 	}
 	if t.Costs {
 		c.impossible(at)
 	}
-	return c.told()
-}
-
-// told is the interview as it is at its end.
-func (c *conversation) told() scenarios.Interview {
-	c.Keys = c.keys
-	return c.Interview
+	return c.Interview, c.trouble
 }
 
 // ask sends one request; nil after an error.
 func (c *conversation) ask(at time.Time, cost int64) *limiter.Decision {
+	request := limiter.Request{Key: c.name, At: at, Cost: cost}
+	if c.err == nil {
+		c.err = request.Validate() // beyond what anybody has to decide
+	}
 	if c.err != nil {
 		return nil
 	}
-	for _, key := range c.target.Keys(c.name, at) {
-		c.remember(key)
-	}
-	d, err := c.limiter.Allow(c.ctx, limiter.Request{Key: c.name, At: at, Cost: cost})
+	c.remember(at)
+	d, err := c.limiter.Allow(c.ctx, request)
 	if err != nil {
-		c.err = err
+		if c.err = err; !limiter.Answered(err) { // whose fault is it?
+			_, c.trouble = c.server.Inspect(c.ctx, c.keys)
+		}
 		return nil
 	}
 	return &d
 }
 
-func (c *conversation) remember(key string) {
-	for _, known := range c.keys {
-		if known == key {
-			return
+// remember notes the keys of a call at an instant.
+func (c *conversation) remember(at time.Time) {
+	for _, key := range c.target.Keys(c.name, at) {
+		if !slices.Contains(c.keys, key) {
+			c.keys = append(c.keys, key)
 		}
 	}
-	c.keys = append(c.keys, key)
+}
+
+// wrote reports whether a call at an instant changed what the identity's keys
+// hold; times to live do not count. It is false after an error.
+func (c *conversation) wrote(at time.Time, call func()) bool {
+	c.remember(at) // a key that only comes into view has not changed
+	before := c.digest()
+	if c.err != nil {
+		return false
+	}
+	call()
+	after := c.digest()
+	return c.err == nil && before != after
 }
 
 // digest is everything that the identity's keys hold; "" after an error.
@@ -99,50 +113,70 @@ func (c *conversation) digest() string {
 		return ""
 	}
 	states, err := c.server.Inspect(c.ctx, c.keys)
-	c.err = err
-	all := ""
+	c.err, c.trouble = err, err
+	var all strings.Builder
 	for _, k := range states {
-		all += k.Name + "=" + k.Digest + "\n"
+		all.WriteString(k.Name + "=" + k.Digest + "\n")
 	}
-	return all
+	return all.String()
 }
 
-// peek looks before it asks. It is done twice, on a budget that is used and on
-// one that is not; what was wrong the first time is kept.
-func (c *conversation) peek(at time.Time) {
+// peek looks before it asks, and returns the answer to the request. It is done
+// twice, on a budget that is used and on one that is not; what was wrong the
+// first time is kept. Nil if nothing was asked.
+func (c *conversation) peek(at time.Time) *limiter.Decision {
 	p, ok := c.limiter.(peeker)
-	if !ok || c.err != nil || c.PeekWrote || c.Peeked != nil && *c.Peeked != *c.Then {
-		return
+	if !ok || c.err != nil || c.PeekWrote || c.Peeked != nil && !same(*c.Peeked, *c.Then) {
+		return nil
 	}
-	before := c.digest()
-	d, err := p.Peek(c.ctx, limiter.Request{Key: c.name, At: at, Cost: 1})
-	if c.err != nil || err != nil {
-		return
+	var d limiter.Decision
+	var err error
+	wrote := c.wrote(at, func() { d, err = p.Peek(c.ctx, limiter.Request{Key: c.name, At: at, Cost: 1}) })
+	if err != nil {
+		return nil
 	}
-	wrote := before != c.digest()
-	if then := c.ask(at, 1); then != nil {
+	then := c.ask(at, 1)
+	if then != nil {
 		c.Peeked, c.Then, c.PeekWrote = &d, then, wrote
 	}
+	return then
 }
 
-// denial uses the budget up and asks once more, a tick later: whoever keeps
-// denied requests by their time must not be saved by asking twice at once. It
-// returns the instant of the denial.
+// same compares what decisions say; a cause may not be comparable.
+func same(a, b limiter.Decision) bool {
+	return a.Allowed == b.Allowed && a.Limit == b.Limit && a.Remaining == b.Remaining &&
+		a.RetryAfter == b.RetryAfter && a.ResetAfter == b.ResetAfter && a.At.Equal(b.At)
+}
+
+// denial uses the budget up and asks on, a tick later each time: whoever keeps
+// denied requests by their time must not be saved by asking twice at once. One
+// denial that writes may tidy up what a sound limiter put off, two in a row do
+// not. It returns the instant of the last request.
 func (c *conversation) denial(at time.Time) time.Time {
-	if c.Limit.Max > patienceLimit {
-		return at
-	}
-	if c.exhaust(at) {
+	if c.Limit.Max > patienceLimit || c.exhaust(at) {
 		return at // it never denies
 	}
-	const tries = 5 // a budget can come back bit by bit
-	for n := range tries {
-		late := at.Add(time.Duration(n+1) * time.Microsecond)
-		before := c.digest()
-		if d := c.ask(late, 1); d != nil && !d.Allowed {
-			c.Denied, c.DenialWrote = d, before != c.digest()
-			return late
+	tidied := false
+	const tries = 6 // a budget can come back bit by bit
+	for range tries {
+		if c.err != nil {
+			break
 		}
+		at = at.Add(time.Microsecond)
+		var d *limiter.Decision
+		wrote := c.wrote(at, func() { d = c.ask(at, 1) })
+		switch {
+		case d == nil:
+			return at
+		case d.Allowed:
+			c.Denied = nil // obeying it would be too late now
+			continue
+		}
+		c.Denied, c.DenialWrote = d, wrote && tidied
+		if !wrote || tidied {
+			return at
+		}
+		tidied = true
 	}
 	return at
 }
@@ -176,26 +210,28 @@ func (c *conversation) obey(at time.Time) time.Time {
 
 // heal takes the times to live away.
 func (c *conversation) heal(at time.Time) {
-	if c.target.Timed { // the keys of a window that is over are nobody's to heal
+	if c.target.Timed || c.err != nil { // the keys of a window that is over are nobody's to heal
 		return
 	}
-	if c.err != nil || c.server.Persist(c.ctx, c.keys) != nil {
+	if err := c.server.Persist(c.ctx, c.keys); err != nil {
+		c.err, c.trouble = err, err
 		return
 	}
 	if c.ask(at, 1) == nil {
 		return
 	}
-	states, err := c.server.Inspect(c.ctx, c.keys)
-	if err != nil || len(states) == 0 {
+	touched := c.target.Keys(c.name, at) // a call can heal only what it touches
+	states, err := c.server.Inspect(c.ctx, touched)
+	if err != nil {
+		c.err, c.trouble = err, err
+		return
+	}
+	if len(states) == 0 {
 		return
 	}
 	c.Immortal = []string{}
-	touched := map[string]bool{}
-	for _, key := range c.target.Keys(c.name, at) {
-		touched[key] = true // a call can heal only what it touches
-	}
 	for _, k := range states {
-		if k.TTL == backend.NoTTL && touched[k.Name] {
+		if k.TTL == backend.NoTTL {
 			c.Immortal = append(c.Immortal, k.Name)
 		}
 	}
@@ -203,14 +239,13 @@ func (c *conversation) heal(at time.Time) {
 
 // impossible asks for what nobody can have.
 func (c *conversation) impossible(at time.Time) {
-	c.Huge = c.ask(at, c.Limit.Max+1)
-	before := c.digest()
-	if c.err != nil {
-		return
+	if c.Limit.Max < limiter.MaxMax { // no request may cost more
+		c.Huge = c.ask(at, c.Limit.Max+1)
 	}
-	d, err := c.limiter.Allow(c.ctx, limiter.Request{Key: c.name, At: at, Cost: -1})
-	if err == nil {
-		c.Negative = &d
-	}
-	c.NegativeWrote = before != c.digest()
+	c.NegativeWrote = c.wrote(at, func() {
+		d, err := c.limiter.Allow(c.ctx, limiter.Request{Key: c.name, At: at, Cost: -1})
+		if err == nil {
+			c.Negative = &d
+		}
+	})
 }

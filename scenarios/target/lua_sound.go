@@ -9,7 +9,8 @@ func sound(s *backend.Server, source string) string {
 	if s.Flavour() != backend.Embedded {
 		return source
 	}
-	const told = `local function told(v, depth) local t = type(v) ` +
+	const told = `local type, pairs = type, pairs ` +
+		`local function told(v, depth) local t = type(v) ` +
 		`if t == 'function' or t == 'userdata' or t == 'thread' then return false end ` +
 		`if t == 'table' and depth < 8 then for k, x in pairs(v) do v[k] = told(x, depth + 1) end end ` +
 		`return v end return told((function() `

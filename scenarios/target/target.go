@@ -202,8 +202,7 @@ func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options)
 		t.TTLFloor = virtualTTL
 	}
 	t.LongestTTL = func(l limiter.Limit) time.Duration { return max(a.TTL(l), t.TTLFloor) }
-	var keys func(string) []string
-	t.Limiter = func(l limiter.Limit) (limiter.Limiter, error) {
+	open := func(l limiter.Limit) (*limiter.Redis, error) {
 		opened, err := limiter.New(s.Client(), limiter.Config{
 			Algorithm: a, Limit: l, Prefix: o.Prefix, Policy: "rlbench", TTLFloor: t.TTLFloor,
 			// The tester wants to see errors, not what a policy makes of them.
@@ -212,10 +211,23 @@ func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options)
 		if err != nil {
 			return nil, fmt.Errorf("open target %s: %w", name, err)
 		}
-		keys = opened.Keys
 		return opened, nil
 	}
-	// The limit is not part of a key.
-	t.Keys = func(identity string, _ time.Time) []string { return keys(identity) }
+	first, err := open(o.Limit)
+	if err != nil {
+		return nil, err
+	}
+	t.Limiter = func(l limiter.Limit) (limiter.Limiter, error) {
+		if l.Window != o.Limit.Window { // it would use keys of other names
+			return nil, fmt.Errorf("open target %s: limit %s: its window is not that of %s", name, l, o.Limit)
+		}
+		opened, err := open(l)
+		if err != nil {
+			return nil, err
+		}
+		return opened, nil
+	}
+	// The window is part of a key, the count is not.
+	t.Keys = func(identity string, _ time.Time) []string { return first.Keys(identity) }
 	return t, nil
 }
