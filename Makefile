@@ -43,6 +43,10 @@ fuzz:
 	$(GO) test ./limiter -run '^$$' -fuzz FuzzParseLimit -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseExpr -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
+	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseCheck -fuzztime $(FUZZTIME)
+	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseAssignment -fuzztime $(FUZZTIME)
+	$(GO) test ./scenarios/target -run '^$$' -fuzz FuzzConvention -fuzztime $(FUZZTIME)
+	$(GO) test ./scenarios/target -run '^$$' -fuzz FuzzMappingComment -fuzztime $(FUZZTIME)
 
 # Rewrite golden files, the JSON Schema and docs/scenarios.md; read the diff.
 update:

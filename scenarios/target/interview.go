@@ -34,7 +34,6 @@ type conversation struct {
 	target  *Target
 	limiter limiter.Limiter
 	name    string
-	keys    []string
 	err     error
 	trouble error // of the server; an error that is the limiter's own is none
 }
@@ -44,8 +43,10 @@ type conversation struct {
 func interview(ctx context.Context, s *backend.Server, t *Target, r Traffic, traces Traces, id scenarios.Identity) (scenarios.Interview, error) {
 	last := traces.last[id]
 	c := &conversation{
-		ctx: ctx, server: s, target: t, name: r.Name(id, max(r.Attempts, 1)), keys: slices.Clone(traces.keys[id]),
-		Interview: scenarios.Interview{Identity: id, Limit: r.Plan.Phases[last.phase].Limit, At: last.at},
+		ctx: ctx, server: s, target: t, name: r.Name(id, max(r.Attempts, 1)),
+		Interview: scenarios.Interview{
+			Identity: id, Limit: r.Plan.Phases[last.phase].Limit, At: last.at, Keys: slices.Clone(traces.keys[id]),
+		},
 	}
 	var err error
 	if c.limiter, err = t.Limiter(c.Limit); err != nil {
@@ -78,7 +79,7 @@ func (c *conversation) ask(at time.Time, cost int64) *limiter.Decision {
 	d, err := c.limiter.Allow(c.ctx, request)
 	if err != nil {
 		if c.err = err; !limiter.Answered(err) { // whose fault is it?
-			_, c.trouble = c.server.Inspect(c.ctx, c.keys)
+			_, c.trouble = c.server.Inspect(c.ctx, c.Keys)
 		}
 		return nil
 	}
@@ -88,8 +89,8 @@ func (c *conversation) ask(at time.Time, cost int64) *limiter.Decision {
 // remember notes the keys of a call at an instant.
 func (c *conversation) remember(at time.Time) {
 	for _, key := range c.target.Keys(c.name, at) {
-		if !slices.Contains(c.keys, key) {
-			c.keys = append(c.keys, key)
+		if !slices.Contains(c.Keys, key) {
+			c.Keys = append(c.Keys, key)
 		}
 	}
 }
@@ -112,7 +113,7 @@ func (c *conversation) digest() string {
 	if c.err != nil {
 		return ""
 	}
-	states, err := c.server.Inspect(c.ctx, c.keys)
+	states, err := c.server.Inspect(c.ctx, c.Keys)
 	c.err, c.trouble = err, err
 	var all strings.Builder
 	for _, k := range states {
@@ -213,7 +214,7 @@ func (c *conversation) heal(at time.Time) {
 	if c.target.Timed || c.err != nil { // the keys of a window that is over are nobody's to heal
 		return
 	}
-	if err := c.server.Persist(c.ctx, c.keys); err != nil {
+	if err := c.server.Persist(c.ctx, c.Keys); err != nil {
 		c.err, c.trouble = err, err
 		return
 	}

@@ -13,8 +13,6 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/scenarios"
-	"github.com/rlbench/rlbench/scenarios/oracle"
-	"github.com/rlbench/rlbench/scenarios/runner"
 	"github.com/rlbench/rlbench/scenarios/target"
 )
 
@@ -50,83 +48,44 @@ func needServer(t *testing.T) {
 	t.Skip(missing)
 }
 
-// Every built-in passes with every bundled algorithm, from the file to the
-// verdict: read, planned, opened, run and judged.
-func TestBundledAlgorithmsPassEveryBuiltin(t *testing.T) {
-	for _, flavour := range []string{"embedded", "managed"} {
-		t.Run(flavour, func(t *testing.T) {
-			s := server(t, flavour)
-			for _, b := range scenarios.Builtins() {
-				sc, err := b.Read(scenarios.BuiltinDefaults())
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, name := range limiter.Names() {
-					j, c := judged(t, s, sc, name)
-					if j.Verdict != scenarios.Pass {
-						t.Errorf("%s with %s: %s, %+v", b.Name, name, j.Verdict, j.Findings)
-					}
-					if want := oracle.Expect(c.Plan, *c.Algorithm); j.Measures != want.Measures {
-						t.Errorf("%s with %s: got %+v, the model gives %+v", b.Name, name, j.Measures, want.Measures)
-					}
-				}
+// bundled opens a bundled algorithm and starts with the limit of the options.
+func bundled(t *testing.T, s *backend.Server, name string, o target.Options) (*target.Target, limiter.Limiter) {
+	t.Helper()
+	opened, err := target.Open(t.Context(), s, name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := opened.Limiter(o.Limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened, made
+}
+
+// The keys of a target are known before it has a limiter, and do not change with
+// the count of the limit. Another window has keys of other names, and is refused.
+func TestKeysBeforeTheFirstLimiter(t *testing.T) {
+	s := server(t, "embedded")
+	for _, name := range limiter.Names() {
+		opened, err := target.Open(t.Context(), s, name, target.Options{Limit: limiter.Limit{Max: 3, Window: time.Minute}, Clock: scenarios.Virtual, Prefix: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"p:" + name + ":rlbench:60000000:{k}"}
+		if got := opened.Keys("k", time.Time{}); !slices.Equal(got, want) {
+			t.Errorf("%s: keys %q, want %q", name, got, want)
+		}
+		if _, err := opened.Limiter(limiter.Limit{Max: 7, Window: time.Minute}); err != nil {
+			t.Errorf("%s: another count: %v", name, err)
+		}
+		if got := opened.Keys("k", luaT0); !slices.Equal(got, want) {
+			t.Errorf("%s: after another count keys %q, want %q", name, got, want)
+		}
+		for _, l := range []limiter.Limit{{Max: 3, Window: time.Second}, {Max: -1, Window: time.Minute}} {
+			if made, err := opened.Limiter(l); err == nil || made != nil || !strings.HasPrefix(err.Error(), "open target "+name+": ") {
+				t.Errorf("%s: limit %v: got %v and %v", name, l, made, err)
 			}
-		})
-	}
-}
-
-func judged(t *testing.T, s *backend.Server, sc *scenarios.Scenario, name string) (*scenarios.Judgement, *oracle.Case) {
-	t.Helper()
-	p, err := scenarios.NewPlan(sc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := target.Open(s, name, target.Options{Limit: p.Limit, Clock: p.Clock, Prefix: "t:" + sc.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if opened.Name != name || opened.Algorithm == nil || opened.Algorithm.Name != name {
-		t.Errorf("opened %s as %+v", name, opened)
-	}
-	h, err := runner.Run(t.Context(), runner.Config{
-		Limiter: opened.Limiter, Plan: p, MaxInFlight: 8,
-		Identity: func(key int32, attempt int) string { return fmt.Sprintf("id%d-%d", key, attempt) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkKeys(t, s, opened.Keys("id0-1"), "t:"+sc.Name)
-	c := &oracle.Case{Plan: p, Results: h.Results, Edge: h.Edge, Algorithm: opened.Algorithm, Name: name, Checks: sc.Checks}
-	j, err := oracle.Judge(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return j, c
-}
-
-// checkKeys wants exactly these keys under a prefix, with a long time to live:
-// instants of the virtual clock say nothing about real time.
-func checkKeys(t *testing.T, s *backend.Server, keys []string, prefix string) {
-	t.Helper()
-	client := s.Client()
-	found, err := client.Keys(t.Context(), prefix+"*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range keys {
-		ttl, err := client.PTTL(t.Context(), key).Result()
-		if err != nil || ttl < 30*time.Minute || ttl > 2*time.Hour {
-			t.Errorf("key %s lives for %s (%v)", key, ttl, err)
 		}
-		if !strings.HasPrefix(key, prefix) || !slices.Contains(found, key) {
-			t.Errorf("key %s is not among %q", key, found)
-		}
-	}
-	if len(found) != len(keys) {
-		t.Errorf("the run left %q, the target knows of %q", found, keys)
-	}
-	if err := client.Del(t.Context(), found...).Err(); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -135,15 +94,12 @@ func TestKeysOfARealClockExpire(t *testing.T) {
 	s := server(t, "embedded")
 	for _, name := range limiter.Names() {
 		l := limiter.Limit{Max: 3, Window: 10 * time.Second}
-		opened, err := target.Open(s, name, target.Options{Limit: l, Clock: scenarios.Server, Prefix: "ttl"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d, err := opened.Limiter.Allow(t.Context(), limiter.Request{Key: "k"}); err != nil || !d.Allowed {
+		opened, made := bundled(t, s, name, target.Options{Limit: l, Clock: scenarios.Server, Prefix: "ttl"})
+		if d, err := made.Allow(t.Context(), limiter.Request{Key: "k"}); err != nil || !d.Allowed {
 			t.Fatalf("%s: %+v and %v", name, d, err)
 		}
-		ttl, err := s.Client().PTTL(t.Context(), opened.Keys("k")[0]).Result()
-		if err != nil || ttl <= 0 || ttl > 21*time.Second {
+		ttl, err := s.Client().PTTL(t.Context(), opened.Keys("k", time.Time{})[0]).Result()
+		if err != nil || ttl <= 0 || ttl > 21*time.Second || ttl > opened.LongestTTL(l) {
 			t.Errorf("%s: the key lives for %s (%v)", name, ttl, err)
 		}
 	}
@@ -165,7 +121,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		o := good
 		row.change(&o)
-		opened, err := target.Open(s, row.name, o)
+		opened, err := target.Open(t.Context(), s, row.name, o)
 		if err == nil || opened != nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v and %v, want an error about %s", row.why, opened, err, row.want)
 		}
@@ -175,14 +131,11 @@ func TestOpenRefuses(t *testing.T) {
 // The tester sees errors as they are, and no policy's answer to them.
 func TestTargetsShowErrors(t *testing.T) {
 	s := server(t, "embedded")
-	opened, err := target.Open(s, "fixed", target.Options{Limit: limiter.Limit{Max: 1, Window: time.Second}, Clock: scenarios.Virtual, Prefix: "p"})
-	if err != nil {
+	opened, made := bundled(t, s, "fixed", target.Options{Limit: limiter.Limit{Max: 1, Window: time.Second}, Clock: scenarios.Virtual, Prefix: "p"})
+	if err := s.Client().LPush(t.Context(), opened.Keys("k", time.Time{})[0], "no number").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Client().LPush(t.Context(), opened.Keys("k")[0], "no number").Err(); err != nil {
-		t.Fatal(err)
-	}
-	d, err := opened.Limiter.Allow(t.Context(), limiter.Request{Key: "k", At: time.UnixMicro(1)})
+	d, err := made.Allow(t.Context(), limiter.Request{Key: "k", At: time.UnixMicro(1)})
 	if err == nil || !limiter.Answered(err) || d.Allowed {
 		t.Errorf("a key of another type: %+v and %v", d, err)
 	}
@@ -211,15 +164,12 @@ func TestMeter(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			s := server(t, row.flavour)
-			opened, err := target.Open(s, "log", target.Options{Limit: limiter.Limit{Max: 50, Window: time.Second}, Clock: scenarios.Virtual, Prefix: "m"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			opened, made := bundled(t, s, "log", target.Options{Limit: limiter.Limit{Max: 50, Window: time.Second}, Clock: scenarios.Virtual, Prefix: "m"})
 			m, err := target.Start(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			decided(t, t.Context(), opened.Limiter, 20)
+			decided(t, t.Context(), made, 20)
 			if row.foreign {
 				for range 5 {
 					if err := s.Client().Eval(t.Context(), "return 1", nil).Err(); err != nil {
@@ -227,7 +177,7 @@ func TestMeter(t *testing.T) {
 					}
 				}
 			}
-			cost, err := m.Stop(t.Context(), slices.Concat(opened.Keys("k0"), opened.Keys("k1"), opened.Keys("never used")), 2, 20)
+			cost, err := m.Stop(t.Context(), slices.Concat(opened.Keys("k0", luaT0), opened.Keys("k1", luaT0), opened.Keys("never used", luaT0)), 2, 20)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -267,15 +217,12 @@ func TestMeterDoesNotCountTheReadsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer live.Close()
-	opened, err := target.Open(live, "fixed", target.Options{Limit: limiter.Limit{Max: 50, Window: time.Second}, Clock: scenarios.Virtual, Prefix: "m"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened, made := bundled(t, live, "fixed", target.Options{Limit: limiter.Limit{Max: 50, Window: time.Second}, Clock: scenarios.Virtual, Prefix: "m"})
 	m, err := target.Start(t.Context(), live)
 	if err != nil {
 		t.Fatal(err)
 	}
-	decided(t, t.Context(), opened.Limiter, 20)
+	decided(t, t.Context(), made, 20)
 	for range 400 {
 		if err := others.Client().Exists(t.Context(), "x").Err(); err != nil {
 			t.Fatal(err)
@@ -284,7 +231,7 @@ func TestMeterDoesNotCountTheReadsOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cost, err := m.Stop(t.Context(), opened.Keys("k0"), 1, 20)
+	cost, err := m.Stop(t.Context(), opened.Keys("k0", luaT0), 1, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
