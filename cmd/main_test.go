@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 					}
 					return false, fmt.Errorf("unknown condition %q", cond)
 				},
-				Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": code, "settled": settled},
+				Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": code, "settled": settledRun},
 				RequireExplicitExec: true,
 				RequireUniqueNames:  true,
 			})
@@ -89,10 +89,10 @@ func specOf(t *testing.T, flavour string) string {
 	return s.URL()
 }
 
-// settled is the script command "settled program args...": like exec, but tried
+// settledRun is the script command "settled program args...": like exec, but tried
 // again while it is inconclusive: in real time a busy machine can be late, and
 // says so.
-func settled(ts *testscript.TestScript, neg bool, args []string) {
+func settledRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: settled program [args...]")
 	}
