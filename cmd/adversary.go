@@ -7,6 +7,8 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
@@ -21,7 +23,12 @@ type adversaryOptions struct {
 
 // attack searches for the schedule that gets most out of each algorithm, prints
 // what it found, and fails if a claim is broken.
-func (o *scenarioOptions) attack(a *app, args []string, asScenario bool) error {
+func (o *scenarioOptions) attack(a *app, c *cobra.Command, args []string, asScenario bool) error {
+	for _, flag := range []string{"arrivals", "clock", "seed", "set", "model"} {
+		if a.given(c, flag) {
+			return usagef("rlbench plan --adversary --limit 100/1m", "plan: --%s cannot apply to --adversary", flag)
+		}
+	}
 	if len(args) > 0 {
 		return usagef("rlbench plan --adversary --limit 100/1m", "plan: --adversary makes its own traffic and takes no scenario")
 	}
@@ -62,19 +69,16 @@ func (o *scenarioOptions) attack(a *app, args []string, asScenario bool) error {
 // attacked are the algorithms that the named limiters claim to be.
 func (o *scenarioOptions) attacked() ([]limiter.Algorithm, error) {
 	names, err := target.Names(o.algorithms)
-	if err == nil {
-		err = o.checkModel(names)
-	}
 	if err != nil {
-		return nil, usage(err, "rlbench list algorithms")
+		return nil, usage(err, targetHint(err))
 	}
 	var algorithms []limiter.Algorithm
 	for _, name := range names {
-		claimed := target.Claims(name, o.model)
-		if claimed == nil {
-			return nil, usagef("--model counter", "plan: %s claims nothing that could be beaten", name)
+		a, ok := limiter.Named(name)
+		if !ok { // it would be its model that is attacked, under its name
+			return nil, usagef("rlbench plan --adversary -a all", "plan: --adversary attacks the models of algorithms, and %s is none", name)
 		}
-		algorithms = append(algorithms, *claimed)
+		algorithms = append(algorithms, a)
 	}
 	return algorithms, nil
 }
@@ -119,7 +123,11 @@ func writeSteps(w io.Writer, a oracle.Attack) error {
 			fmt.Fprintf(t, "  … %d more; rlbench plan --adversary --as-scenario -l %s -a %s\n", len(a.Steps)-most, a.Limit, a.Algorithm)
 			break
 		}
-		fmt.Fprintf(t, "  %s\t%d offered\t%d admitted\n", fromEdge(s.At), s.Offered, s.Admitted)
+		each := ""
+		if s.Cost > 1 {
+			each = fmt.Sprintf(" of %d units each", s.Cost)
+		}
+		fmt.Fprintf(t, "  %s\t%d offered%s\t%d admitted\n", fromEdge(s.At), s.Offered, each, s.Admitted)
 	}
 	return t.Flush()
 }

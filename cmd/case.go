@@ -32,6 +32,9 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		return internal(err)
 	}
 	meter, err := target.Start(stop.ctx, e.server)
+	if stop.ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return targetTrouble(err)
 	}
@@ -42,11 +45,15 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 			p.describe(fmt.Sprintf("%s, edge at %s, attempt %d", what, edge.Format(time.TimeOnly+" UTC"), attempt))
 		},
 	})
+	if err != nil && stop.ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return targetTrouble(err)
 	}
 	traffic := target.Traffic{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: identity, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
+		Untouched: e.keepKeys,
 	}
 	traces := traffic.Traces(t)
 	a := assessed{target: t, run: run, history: h}
@@ -65,6 +72,10 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 			a.cost = e.cost(meter, traces.Keys(), traces.Identities(), decided(h))
 		}
 		a.examined = e.examine(stop, p, what, t, traffic)
+		if t.Foreign && a.examined != nil && a.examined.Incomplete != "" && stop.ctx.Err() == nil {
+			_ = e.free() // a script that hangs only when it is asked again
+		}
+		h.Interrupted = h.Interrupted || a.examined != nil && a.examined.Incomplete != "" && stop.ctx.Err() != nil
 	}
 	return e.judge(s, name, a)
 }
@@ -116,18 +127,28 @@ func decided(h *runner.History) int64 {
 	return n
 }
 
-// unstick frees a server that a script of the target keeps busy. It returns what
-// was done about it, or "" if nothing was wrong.
+// unstick frees a private server that a script of the target keeps busy. It
+// returns what was done about it, or "" if nothing was wrong. On a shared one the
+// script that runs may be somebody else's, and is left alone.
 func (e *experiment) unstick(t *target.Target, h *runner.History) string {
-	if !t.Foreign || !slices.ContainsFunc(h.Results, func(r scenarios.Result) bool { return r.Outcome == scenarios.Unknown }) {
+	unknown := slices.ContainsFunc(h.Results, func(r scenarios.Result) bool { return r.Outcome == scenarios.Unknown })
+	if !t.Foreign || !unknown || e.server.Flavour() == backend.Live {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	return e.free()
+}
+
+// free ends a script that keeps a private server busy, and says how.
+func (e *experiment) free() string {
+	if e.server.Flavour() == backend.Live {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(e.hard, 10*time.Second)
 	defer cancel()
 	remedy, err := e.server.Unstick(ctx)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return ""
+		return "the embedded server cannot end it; use --redis managed"
 	case err != nil:
 		e.lost = err
 		return ""
@@ -161,9 +182,11 @@ func (e *experiment) examine(stop *interrupt, p *progress, what string, t *targe
 		p.describe(what + ", waiting for keys to expire")
 		err = target.Drain(stop.ctx, e.server, t, traffic, found)
 	}
+	if err != nil {
+		found.Incomplete = err.Error()
+	}
 	if err != nil && stop.ctx.Err() == nil {
 		fmt.Fprintf(e.Err, "rlbench: warning: not all of what %s left in Redis was examined: %v\n", t.Name, err)
-		found.Incomplete = err.Error()
 	}
 	return found
 }

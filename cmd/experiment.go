@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/oracle"
 	"github.com/rlbench/rlbench/scenarios/runner"
+	"github.com/rlbench/rlbench/scenarios/target"
 )
 
 // experiment is what run does: every scenario against every limiter, as often
@@ -28,8 +31,9 @@ type experiment struct {
 	spec      string
 
 	server  *backend.Server
-	id      string // of this invocation, in every key
-	opened  int    // targets so far, in every key too
+	hard    context.Context // ends with the second interrupt
+	id      string          // of this invocation, in every key
+	opened  int             // targets so far, in every key too
 	handled atomic.Int64
 	cases   []report.Case
 	lost    error // the target, for good
@@ -107,7 +111,12 @@ func (e *experiment) open(stop *interrupt) (report.Env, error) {
 		}()
 		return env, stop.ctx.Err()
 	}
-	stop.onSecond(func() { e.server.Client().Close() })
+	var cut context.CancelFunc
+	e.hard, cut = context.WithCancel(context.Background())
+	stop.onSecond(func() {
+		cut()
+		e.server.Client().Close()
+	})
 	if e.keepKeys && e.server.Flavour() != backend.Live {
 		return env, keepNothing()
 	}
@@ -176,9 +185,11 @@ func (e *experiment) all(stop *interrupt) error {
 	e.id = invocation()
 	total := int64(0)
 	for _, s := range e.scenarios {
-		total += int64(len(s.plan.Arrivals) * len(s.limiters) * e.runs)
+		for _, name := range s.limiters {
+			total += e.requests(s, name) * int64(e.runs)
+		}
 	}
-	if err := e.server.Warm(stop.ctx, e.connections()); err != nil {
+	if err := e.server.Warm(stop.ctx, e.connections()); err != nil && stop.ctx.Err() == nil {
 		return targetTrouble(err)
 	}
 	p := e.startProgress(total, &e.handled)
@@ -196,6 +207,15 @@ func (e *experiment) all(stop *interrupt) error {
 		}
 	}
 	return nil
+}
+
+// requests is how many a limiter will be sent, retries included as far as its
+// model tells.
+func (e *experiment) requests(s loaded, name string) int64 {
+	if claimed := target.Claims(name, e.model); claimed != nil && s.plan.Retries() {
+		return oracle.Expect(s.plan, *claimed).Measures.Planned
+	}
+	return int64(len(s.plan.Arrivals))
 }
 
 // invocation is a name that no other invocation has, for its keys.

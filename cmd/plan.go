@@ -36,7 +36,7 @@ func planCommand(a *app) *cobra.Command {
 		ValidArgsFunction: scenarioNames,
 		RunE: func(c *cobra.Command, args []string) error {
 			if adversary.on {
-				return o.attack(a, args, adversary.asScenario)
+				return o.attack(a, c, args, adversary.asScenario)
 			}
 			if adversary.asScenario {
 				return usagef("rlbench plan --adversary --as-scenario -a counter", "plan: --as-scenario cannot apply without --adversary")
@@ -82,7 +82,11 @@ func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 			fromEdge(phase.Start), fromEdge(phase.End), phase.Planned, windows(p, int32(i)))
 	}
 	fmt.Fprintln(t)
-	fmt.Fprintln(t, "algorithm\tadmits\tby phase\tdenies\tpeak in "+limiter.FormatDuration(p.Limit.Window)+"\tworst case")
+	sends := func(string) string { return "" }
+	if p.Retries() {
+		sends = func(text string) string { return text + "\t" }
+	}
+	fmt.Fprintln(t, "algorithm\t"+sends("sent")+"admits\tby phase\tdenies\tpeak in "+limiter.FormatDuration(p.Limit.Window)+"\tworst case")
 	for _, name := range s.limiters {
 		algorithm := target.Claims(name, model)
 		if algorithm == nil {
@@ -90,7 +94,7 @@ func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 			continue
 		}
 		e := oracle.Expect(p, *algorithm)
-		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%d%s\t%d\n", name, e.Measures.Admitted, admittedByPhase(e), e.Measures.Denied,
+		fmt.Fprintf(t, "%s\t%s%d\t%s\t%d\t%d%s\t%d\n", name, sends(strconv.FormatInt(e.Measures.Planned, 10)), e.Measures.Admitted, admittedByPhase(e), e.Measures.Denied,
 			e.Measures.PeakInWindow, overLimit(e.Measures), e.Promise.MaxInWindow)
 	}
 	if err := t.Flush(); err != nil {

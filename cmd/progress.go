@@ -94,7 +94,8 @@ func (p *progress) plain(w io.Writer) {
 	for {
 		select {
 		case <-tick.C:
-			fmt.Fprintf(w, "rlbench: %s: %d of %d requests\n", *p.what.Load(), p.handled.Load(), p.total)
+			handled := p.handled.Load() // clients can send more often than expected
+			fmt.Fprintf(w, "rlbench: %s: %d of %d requests\n", *p.what.Load(), handled, max(handled, p.total))
 		case <-p.quit:
 			return
 		}

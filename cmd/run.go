@@ -13,6 +13,7 @@ import (
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/target"
 )
 
 // runOptions are the flags of rlbench run.
@@ -110,8 +111,15 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	}
 	var names []string
 	for _, s := range all {
-		names = append(names, s.limiters...)
+		for _, name := range s.limiters {
+			names = append(names, name)
+			if claimed := target.Claims(name, o.model); claimed != nil {
+				names = append(names, claimed.Name) // a check can be for who claims to be it
+			}
+		}
 	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	e := &experiment{app: a, runOptions: o, scenarios: all}
 	for _, text := range o.checks {
 		check, err := parseCheck(text, all, names)

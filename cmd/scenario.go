@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -107,11 +108,15 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 	}
 	var all []loaded
 	var errs []error
+	requests := 0
 	for _, named := range expand(names) {
 		one, err := a.loadOne(named, defaults, set, override)
 		switch {
+		case err == nil && named.optional && requests+len(one.plan.Arrivals) > scenarios.MaxArrivals:
+			a.leaveOut(named.name, fmt.Errorf("all together would be more than %d requests", scenarios.MaxArrivals))
 		case err == nil:
 			all = append(all, one)
+			requests += len(one.plan.Arrivals)
 		case named.optional:
 			a.leaveOut(named.name, err)
 		default:
@@ -136,10 +141,23 @@ func (a *app) loadOne(n named, d scenarios.Defaults, set []scenarios.Assignment,
 	for _, check := range s.Checks {
 		err = errors.Join(err, check.Validate(s.Limit))
 	}
+	if err == nil && n.optional {
+		err = patient(plan)
+	}
 	if err != nil {
 		return loaded{}, err
 	}
 	return loaded{Scenario: s, plan: plan, hash: plan.Hash(), optional: n.optional}, nil
+}
+
+// patient refuses what would take minutes of real time as one of many.
+func patient(p *scenarios.Plan) error {
+	const most = 20 * time.Second
+	first, last := p.Span()
+	if took := last - first + p.Drain; p.Clock != scenarios.Virtual && took > most {
+		return fmt.Errorf("it takes %s of real time at this limit for each limiter; name it to run it", limiter.FormatDuration(took.Round(time.Second)))
+	}
+	return nil
 }
 
 // leaveOut tells that one of all scenarios is left out, and why.

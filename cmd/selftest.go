@@ -31,7 +31,8 @@ func selftestCommand(a *app) *cobra.Command {
 		Short: "Prove on this machine that faulty limiters are caught and sound ones pass",
 		Long: `Selftest runs limiters with one known bug each, every one under the scenario that
 has to expose it, and the bundled limiters under every scenario. It fails if a bug
-is not found by the check that is named for it, or if a sound limiter is accused.`,
+is not found by the check that is named for it, or if a sound limiter is accused.
+It takes some seconds on a real Redis, and minutes on the embedded one.`,
 		Example: `  rlbench selftest
   rlbench selftest --seeds 30 --count 10
   rlbench run same-microsecond -a faulty:bare-timestamp-member`,
@@ -42,7 +43,15 @@ is not found by the check that is named for it, or if a sound limiter is accused
 			return nil
 		},
 		Annotations: map[string]string{judges: "yes"},
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, flag := range []string{"seeds", "count"} {
+				if o.part == "specimens" && a.given(c, flag) {
+					return usagef("rlbench selftest --part specimens", "selftest: --%s is for sound limiters and cannot apply", flag)
+				}
+			}
+			if a.given(c, "count") && o.count == 0 {
+				return usagef("--count 10", "--count 0: want 1 to 10000")
+			}
 			s, err := o.prepare(a)
 			if err != nil {
 				return err
@@ -54,7 +63,7 @@ is not found by the check that is named for it, or if a sound limiter is accused
 	f.StringVar(&o.redis, "redis", backend.Auto, "auto, managed, embedded or a URL, as for run")
 	f.IntVar(&o.seeds, "seeds", 1, "how many seeds the sound limiters are run with")
 	f.Int64Var(&o.count, "count", 0, "count of all limits of the sound limiters' runs instead of the scenarios' own, such as 10")
-	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for each step of a decision")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Second, "longest wait for each step of a decision")
 	f.IntVar(&o.maxInFlight, "max-in-flight", 64, "concurrent requests at most")
 	f.StringVar(&o.part, "part", "all", "specimens (limiters with a known bug), sound (the bundled ones), or all")
 	complete(c, "part", func() []string { return selftestParts })
@@ -100,7 +109,7 @@ func (o *selftestOptions) prepare(a *app) (*selftest, error) {
 		return nil, internal(err)
 	}
 	for _, t := range first {
-		requests := int64(len(t.scenario.plan.Arrivals))
+		requests := s.experiment.requests(t.scenario, t.limiter)
 		if t.specimen == nil && t.scenario.plan.Clock == scenarios.Virtual {
 			requests *= int64(o.seeds)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"time"
 )
 
 // interrupt is the state of Ctrl-C: the first stops sending and leads to a
@@ -18,7 +19,11 @@ type interrupt struct {
 	first  os.Signal
 	count  int
 	second func()
+	at     time.Time // of the last one
 }
+
+// echo is how soon a second signal of a kind is the first one again.
+const echo = time.Second
 
 // watchSignals starts to listen. stop ends it.
 func (a *app) watchSignals() *interrupt {
@@ -40,6 +45,13 @@ func (a *app) watchSignals() *interrupt {
 
 func (i *interrupt) arrived(s os.Signal) {
 	i.mu.Lock()
+	// Whoever ends a whole process group sends the same signal twice: to us by name,
+	// and with the group. Two keys on a keyboard are meant.
+	if s != os.Interrupt && s == i.first && time.Since(i.at) < echo {
+		i.mu.Unlock()
+		return
+	}
+	i.at = time.Now()
 	i.count++
 	if i.first == nil {
 		i.first = s

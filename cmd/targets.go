@@ -58,7 +58,8 @@ func targetHint(err error) string {
 	switch {
 	case strings.HasPrefix(text, "unknown limiter"), strings.HasPrefix(text, "no limiter"):
 		return "rlbench list algorithms"
-	case strings.Contains(text, "lua:") || strings.Contains(text, ".lua") || strings.Contains(text, "read script"):
+	case strings.Contains(text, "in the mapping"), strings.Contains(text, ".yaml:"), strings.Contains(text, ".yml:"),
+		strings.Contains(text, "lua:") || strings.Contains(text, ".lua") || strings.Contains(text, "read script"):
 		return "docs/your-own-lua.md says how a script and its mapping are written; rlbench list targets"
 	case strings.Contains(text, "specimen"):
 		return "rlbench list specimens"

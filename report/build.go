@@ -119,7 +119,11 @@ func newRow(cases []*Case, phase, run int) (Row, error) {
 	if sent := row.Planned - row.Missed; sent > 0 {
 		row.ErrorRate = finite(float64(row.Errored+row.Unknown) / float64(sent))
 	}
-	if limit := first.Plan.Limit.Max; limit > 0 {
+	limit := first.Plan.Limit.Max
+	if phase != wholeScenario {
+		limit = first.Plan.Phases[phase].Limit.Max
+	}
+	if limit > 0 {
 		row.PeakOverLimit = finite(float64(row.PeakInWindow) / float64(limit))
 	}
 	return row, row.time(cases, phase)

@@ -99,10 +99,10 @@ type Row struct {
 	Unknown   int64    `json:"unknown"`
 	Missed    int64    `json:"missed"`
 	ErrorRate *float64 `json:"error_rate,omitempty"`
-	// Wanted are the planned requests that are no retries.
-	Wanted int64 `json:"wanted"`
+	// Wanted are the planned requests that are no retries; absent means all.
+	Wanted int64 `json:"wanted,omitempty"`
 	// Crowd is the most requests of all keys in a thirtieth of the window.
-	Crowd int64 `json:"crowd"`
+	Crowd int64 `json:"crowd,omitempty"`
 	// FirstAdmittedUS and LastAdmittedUS are offsets from the edge; absent if
 	// nothing was admitted.
 	FirstAdmittedUS *int64 `json:"first_admitted_us,omitempty"`

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,12 +20,29 @@ func renderTable(w io.Writer, r *Report, o Options) error {
 		o.Width = 80
 	}
 	var b strings.Builder
+	left := notRun(r)
 	for i := range r.Scenarios {
+		if len(left) < len(r.Scenarios) && slices.Contains(left, r.Scenarios[i].Name) {
+			continue
+		}
 		if err := writeScenario(&b, r, &r.Scenarios[i], o); err != nil {
 			return err
 		}
 	}
+	if len(left) < len(r.Scenarios) {
+		writeWrapped(&b, "not run: ", strings.Join(left, ", "), o.Width)
+	}
+	for _, verdict := range []scenarios.Verdict{scenarios.Fail, scenarios.Inconclusive} {
+		writeWrapped(&b, string(verdict)+": ", strings.Join(judged(r, verdict), ", "), o.Width)
+	}
+	interrupted := false
 	for _, reason := range r.Reasons {
+		if reason.Code == "interrupted" {
+			if interrupted { // once is enough
+				continue
+			}
+			interrupted = true
+		}
 		writeWrapped(&b, reason.Code+": ", reason.Message, o.Width)
 		writeWrapped(&b, "  hint: ", reason.Hint, o.Width)
 	}
@@ -53,12 +72,36 @@ func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error 
 	return nil
 }
 
+// notRun are scenarios of an interrupted run of which nothing was sent.
+func notRun(r *Report) []string {
+	var names []string
+	for _, s := range r.Scenarios {
+		if r.Interrupted && s.Schedule.Sent == 0 {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// judged are the scenarios of a verdict, where there are so many that the end of
+// the report is far from their tables.
+func judged(r *Report, v scenarios.Verdict) []string {
+	const few = 3
+	var names []string
+	for _, s := range r.Scenarios {
+		if len(r.Scenarios) > few && s.Verdict == v && !slices.Contains(notRun(r), s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 // requestsOf is what each limiter is sent in each run.
 func requestsOf(r *Report, s *Scenario) string {
 	wanted := int64(0)
 	for _, row := range r.Rows {
 		if row.Scenario == s.Name && row.Phase == "" && row.Run != 0 {
-			wanted = row.Wanted
+			wanted = cmp.Or(row.Wanted, row.Planned)
 			break
 		}
 	}
@@ -154,7 +197,7 @@ const maxIndent = 24
 // writeWrapped writes text behind a head, broken at blanks to fit the width and
 // indented under its own start.
 func writeWrapped(b *strings.Builder, head, text string, width int) {
-	if head == "" && text == "" {
+	if text == "" && (head == "" || strings.HasSuffix(head, ": ")) {
 		return
 	}
 	head = printable(head)

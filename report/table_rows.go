@@ -194,7 +194,7 @@ func upTo(n, unknown int64) string {
 
 // retried reports whether clients of a scenario sent anything again.
 func retried(r *Report, s *Scenario) bool {
-	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Scenario == s.Name && row.Wanted != row.Planned })
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Scenario == s.Name && row.Wanted != 0 && row.Wanted != row.Planned })
 }
 
 // lastAdmitted is when a client that retries had everything that it would get.

@@ -18,6 +18,9 @@ type Examination struct {
 	Total int
 	// Undeclared are keys that a run made without naming them; at most ten.
 	Undeclared []string
+	// Strays are all keys of the run that are not known by name, those of earlier
+	// attempts too: whoever cleans up needs them.
+	Strays []string
 	// Split are the keys of one call that are not in one slot; nil if all are.
 	Split []string
 	// Left is what was still there after the scenario's drain; nil without one.
@@ -29,13 +32,22 @@ type Examination struct {
 	Incomplete string
 }
 
+// Aged is two admissions half a window apart, the first after a silence of ten
+// windows. In between half a window was taken off the times to live, as real
+// time would have.
+type Aged struct {
+	First, Second limiter.Decision
+	// Life is the longest time to live of the identity's keys after the second.
+	Life time.Duration
+}
+
 // Leftovers are keys that only came to light in the examination, or that it made;
 // of nobody there are none.
 func (e *Examination) Leftovers() []string {
 	if e == nil {
 		return nil
 	}
-	keys := append([]string{}, e.Undeclared...)
+	keys := append([]string{}, e.Strays...)
 	for _, i := range e.Interviews {
 		keys = append(keys, i.Keys...)
 	}
@@ -86,9 +98,11 @@ type Interview struct {
 	// Insatiable counts the requests of one instant that were all admitted, more
 	// than the limit; 0 if one was denied, or so many were not sent.
 	Insatiable int64
-	// Denied is a denial, and DenialWrote says that it changed the state.
+	// Denied is a denial, and DenialWrote says that it changed the state; WroteKey
+	// names a key that holds something else since.
 	Denied      *limiter.Decision
 	DenialWrote bool
+	WroteKey    string
 	// Early is the answer one unit of time before the denial's RetryAfter is
 	// over, Due the one when it is.
 	Early, Due *limiter.Decision
@@ -97,6 +111,9 @@ type Interview struct {
 	Immortal []string
 	// Rested is the answer after a silence of ten windows.
 	Rested *limiter.Decision
+	// Aged is what became of the times to live as a key grew older; nil if that was
+	// not tried.
+	Aged *Aged
 	// Huge is the answer to a cost above the limit, Negative the one to a cost
 	// of -1, if it was one; NegativeWrote says that this changed the state.
 	Huge, Negative *limiter.Decision

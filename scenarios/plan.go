@@ -29,6 +29,7 @@ type PlannedPhase struct {
 	Name, Shape string
 	Start, End  time.Duration // offsets from the edge; the end is exclusive, but for a burst or a herd, whose last instant it is
 	Planned     int64         // arrivals
+	Wanted      int64         // arrivals that are no retries; also those that clients gave up
 	Limit       limiter.Limit // the budget in this phase
 	Skew        time.Duration // of the senders' clock, positive is ahead
 	// Span is the length of one repetition, 0 if it is one instant; Period is how
@@ -142,7 +143,7 @@ func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Durat
 	}
 	arrivals, err := spread(s, shape, n, rand.New(rand.NewPCG(s.Seed, uint64(index))), place, pick)
 	return PlannedPhase{
-		Name: phase.Name, Shape: phase.Shape, Start: n.start, End: end, Planned: int64(len(arrivals)),
+		Name: phase.Name, Shape: phase.Shape, Start: n.start, End: end, Planned: int64(len(arrivals)), Wanted: int64(len(arrivals)),
 		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Retry: n.retry,
 		Span: n.demand.span + n.jitter, Period: n.period,
 	}, arrivals, err

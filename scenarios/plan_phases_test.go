@@ -20,10 +20,10 @@ func TestPlannedPhases(t *testing.T) {
 		"name: after, for: 2*window, shape: constant, rate: 1/7s"))
 	limit := limiter.Limit{Max: 10, Window: time.Minute}
 	want := []scenarios.PlannedPhase{
-		{Name: "before", Shape: "constant", Start: -time.Second, End: 0, Span: time.Second, Planned: 10, Limit: limit},
-		{Name: "at", Shape: "burst", Planned: 3, Limit: limit},
+		{Name: "before", Shape: "constant", Start: -time.Second, End: 0, Span: time.Second, Planned: 10, Wanted: 10, Limit: limit},
+		{Name: "at", Shape: "burst", Planned: 3, Wanted: 3, Limit: limit},
 		{Name: "none", Shape: "burst", Limit: limit},
-		{Name: "after", Shape: "constant", Start: 0, End: 2 * time.Minute, Span: 2 * time.Minute, Planned: 18, Limit: limit},
+		{Name: "after", Shape: "constant", Start: 0, End: 2 * time.Minute, Span: 2 * time.Minute, Planned: 18, Wanted: 18, Limit: limit},
 	}
 	if diff := cmp.Diff(want, p.Phases); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
@@ -44,19 +44,19 @@ func TestPlannedPhasesOfOtherClients(t *testing.T) {
 	end := time.Hour + 33*time.Second // 1 s, then an hour, 30 s and the jitter
 	limit := func(n int64) limiter.Limit { return limiter.Limit{Max: n, Window: time.Minute} }
 	want := []scenarios.PlannedPhase{
-		{Name: "cut", Shape: "burst", Start: time.Second, End: time.Second, Planned: 1, Limit: limit(2), Skew: -5 * time.Second, Pseudonym: 3},
+		{Name: "cut", Shape: "burst", Start: time.Second, End: time.Second, Planned: 1, Wanted: 1, Limit: limit(2), Skew: -5 * time.Second, Pseudonym: 3},
 		{
-			Name: "eager", Shape: "constant", Start: time.Second, End: end, Span: 32 * time.Second, Period: time.Hour, Planned: 4, Limit: limit(0), Skew: time.Second,
+			Name: "eager", Shape: "constant", Start: time.Second, End: end, Span: 32 * time.Second, Period: time.Hour, Planned: 4, Wanted: 4, Limit: limit(0), Skew: time.Second,
 			// Five windows after the end of the phase.
 			Retry: &scenarios.RetryPlan{Mode: "constant", Wait: 2 * time.Second, Round: time.Microsecond, Jitter: time.Second, Within: end - time.Second + 5*time.Minute},
 		},
 		{Name: "eager.retry", Shape: "retry", Start: time.Second, End: end + 5*time.Minute, Limit: limit(0), Skew: time.Second, RetryOf: "eager"},
 		{
-			Name: "polite", Shape: "burst", Start: 5 * time.Second, End: 5 * time.Second, Planned: 1, Limit: limit(10),
+			Name: "polite", Shape: "burst", Start: 5 * time.Second, End: 5 * time.Second, Planned: 1, Wanted: 1, Limit: limit(10),
 			Retry: &scenarios.RetryPlan{Mode: "obey", Round: time.Second, Within: 2 * time.Minute},
 		},
 		{Name: "polite.retry", Shape: "retry", Start: 5 * time.Second, End: 125 * time.Second, Limit: limit(10), RetryOf: "polite"},
-		{Name: "last", Shape: "burst", Start: 5 * time.Second, End: 5 * time.Second, Planned: 1, Limit: limit(10)},
+		{Name: "last", Shape: "burst", Start: 5 * time.Second, End: 5 * time.Second, Planned: 1, Wanted: 1, Limit: limit(10)},
 	}
 	if diff := cmp.Diff(want, p.Phases); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)

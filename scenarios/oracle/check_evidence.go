@@ -1,9 +1,11 @@
 package oracle
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -32,17 +34,17 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	case c.Interrupted:
 		return because("interrupted", fmt.Sprintf("interrupted after %d of %d requests", sent, m.Planned), "run it again and let it finish")
 	case c.Stuck != "":
-		return because("script-stuck", fmt.Sprintf("a script did not end and kept Redis busy; %s", c.Stuck), "look for a loop in the script that does not end")
+		return because("script-stuck", fmt.Sprintf("a script did not end in time and kept Redis busy; %s", c.Stuck), "look for a loop in the script, or for a reply too large; or raise --timeout")
 	case c.Lost != nil:
-		return because("target-lost", fmt.Sprintf("the target was lost after %d of %d requests: %v", sent, m.Planned, c.Lost), "look at the target's own log and whether it still answers")
+		return because("target-lost", fmt.Sprintf("the target was lost after %d of %d requests: %v", sent, m.Planned, c.Lost), "look at the target's own log and whether it still answers; redis-cli script kill ends a script that does not")
 	case c.Curbed:
 		return because("retries-curbed", fmt.Sprintf("clients gave up after %d retries", scenarios.MaxRetries), "shorten within, or lengthen the wait of retry")
 	case m.Missed > 0:
 		return because("missed-schedule", fmt.Sprintf("%d of %d requests were never sent", m.Missed, m.Planned), "raise --max-in-flight or lower the rate")
 	case m.Admitted+m.Denied == 0:
-		return because("no-decisions", fmt.Sprintf("none of %d requests was decided: %s", sent, firstError(c)), "look at the target's own log")
+		return because("no-decisions", fmt.Sprintf("none of %d requests was decided: %s", sent, firstError(c)), helpWith(c, "look at the target's own log"))
 	case m.Errored+m.Unknown > 0:
-		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", m.Errored+m.Unknown, sent, firstError(c)), "look at the target's own log, or raise --timeout")
+		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", m.Errored+m.Unknown, sent, firstError(c)), helpWith(c, "look at the target's own log, or raise --timeout"))
 	case c.Misplaced > 0:
 		return because("boundary-missed", fmt.Sprintf("%d decisions fell on the wrong side of a window edge, or before a phase that was to be over", c.Misplaced), fmt.Sprintf("a request is planned %s from an edge; use a longer window, a quieter machine or --clock virtual", closest(c.Plan)))
 	case j.Lag.P99 > latest(c):
@@ -78,4 +80,15 @@ func firstError(c *Case) string {
 		}
 	}
 	return "no error was recorded"
+}
+
+// helpWith is the hint for requests that were not decided: a reply that its
+// reader does not understand is no trouble of the server's.
+func helpWith(c *Case, otherwise string) string {
+	for _, r := range c.Results {
+		if _, misread := errors.AsType[*limiter.ReplyError](r.Err); misread {
+			return "say in the script's mapping what its reply means: docs/your-own-lua.md, The reply"
+		}
+	}
+	return otherwise
 }

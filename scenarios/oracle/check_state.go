@@ -27,6 +27,9 @@ func ttl(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	if found := shortLived(c); found != nil {
 		return found
 	}
+	if found := aged(c); found != nil {
+		return found
+	}
 	for _, k := range e.Keys {
 		if c.LongestTTL > 0 && k.TTL > c.LongestTTL+ttlSlack {
 			found := failed("ttl", fmt.Sprintf("%s keeps a key for %s; at most %s are of use", c.Name, k.TTL.Round(time.Second), limiter.FormatDuration(c.LongestTTL)), "key "+k.Name)
@@ -74,6 +77,34 @@ func shortLived(c *Case) []scenarios.Finding {
 	}
 	return nil
 }
+
+// aged finds an identity whose keys are not given a longer life as it goes on. In
+// virtual time no key grows old by itself.
+func aged(c *Case) []scenarios.Finding {
+	if c.Algorithm == nil {
+		return nil
+	}
+	for _, i := range c.Examined.Interviews {
+		if i.Aged == nil {
+			continue
+		}
+		model, first, second := c.Algorithm.Model, i.Aged.First, i.Aged.Second
+		state, d := model.Step(i.Limit, model.Init(), limiter.Request{At: first.At, Cost: 1})
+		if d.Allowed {
+			_, d = model.Step(i.Limit, state, limiter.Request{At: second.At, Cost: 1})
+		}
+		if missing := d.ResetAfter - i.Aged.Life; d.Allowed && missing > ttlSlack+timeOfCall {
+			return failed("ttl", fmt.Sprintf("%s does not renew the time to live: state expires %s too early", c.Name, missing.Round(time.Millisecond)),
+				fmt.Sprintf("client %d, pseudonym %d: a request after silence, and another one %s later; then the state matters for %s, and has %s to live",
+					i.Identity.Key, i.Identity.Pseudonym, wait(second.At.Sub(first.At)), wait(d.ResetAfter), i.Aged.Life))
+		}
+	}
+	return nil
+}
+
+// timeOfCall is how long a busy machine may take between a call and the look at
+// its keys; keys grow older by that.
+const timeOfCall = 250 * time.Millisecond
 
 // members bounds the entries of a log: what claims to be one needs no more than
 // its limit.

@@ -62,7 +62,7 @@ func TestInterviews(t *testing.T) {
 		{"recovers", scenarios.Interview{}, silent, "", "nobody rested"},
 
 		{"denied-is-free", scenarios.Interview{Denied: denial(us), Due: nil}, passes, "", "a denial that wrote nothing"},
-		{"denied-is-free", scenarios.Interview{Denied: denial(us), DenialWrote: true}, fails, "changed its state", "a denial that was counted"},
+		{"denied-is-free", scenarios.Interview{Denied: denial(us), DenialWrote: true, WroteKey: "k"}, warns, "key k", "a denial that was counted, by who claims nothing"},
 		{"denied-is-free", scenarios.Interview{}, silent, "", "nothing was denied"},
 
 		{"costs", scenarios.Interview{Huge: denial(limiter.Never)}, passes, "", "never, and a refusal"},
@@ -103,6 +103,39 @@ func TestHealOfWhoClaimsTo(t *testing.T) {
 	only(t, "a key without a time to live", c, "heal", fails)
 	c.Examined.Interviews[0].Immortal = []string{}
 	only(t, "none", c, "heal", passes)
+}
+
+// Whoever claims more than its algorithm has to leave its state alone, too.
+func TestDenialOfAStrictLimiter(t *testing.T) {
+	c := answered(limiter.Log, limiter.Limit{Max: 3, Window: time.Minute}, request{})
+	c.Strict = true
+	c.Examined = &scenarios.Examination{Interviews: []scenarios.Interview{{
+		Denied: &limiter.Decision{RetryAfter: time.Minute}, DenialWrote: true, WroteKey: "k", Limit: c.Plan.Limit,
+	}}}
+	only(t, "a denial that was counted", c, "denied-is-free", fails)
+}
+
+// A time to live has to be renewed as the state goes on: after two admissions of
+// a log half a minute apart, the later one matters for a minute more.
+func TestAgedKeys(t *testing.T) {
+	for _, row := range []struct {
+		why  string
+		life time.Duration
+		want string
+	}{
+		{"renewed", 61 * time.Second, passes},
+		{"a busy machine looked a little later", 61*time.Second - 1100*time.Millisecond, passes},
+		{"that of the first admission went on", 31 * time.Second, fails},
+	} {
+		c := answered(limiter.Log, limiter.Limit{Max: 3, Window: time.Minute}, request{})
+		first := limiter.Decision{Allowed: true, At: edge.Add(time.Hour)}
+		second := limiter.Decision{Allowed: true, At: edge.Add(time.Hour + 30*time.Second)}
+		c.Examined = &scenarios.Examination{
+			Keys:       []scenarios.KeyState{{Name: "k", TTL: time.Minute}},
+			Interviews: []scenarios.Interview{{Limit: c.Plan.Limit, Aged: &scenarios.Aged{First: first, Second: second, Life: row.life}}},
+		}
+		only(t, row.why, c, "ttl", row.want)
+	}
 }
 
 // What a limiter does not tell cannot be wrong.

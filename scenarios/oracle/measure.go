@@ -88,6 +88,13 @@ func tally(c *Case, j *scenarios.Judgement) [][]decided {
 			at: at.UnixMicro(), cost: arrival.Cost, admitted: admitted, phase: arrival.Phase,
 		})
 	}
+	// What clients wanted, whether or not they came to send it.
+	j.Measures.Wanted = 0
+	for i, p := range c.Plan.Phases {
+		m := &j.Phases[i].Measures
+		m.Wanted = max(m.Wanted, p.Wanted)
+		j.Measures.Wanted += m.Wanted
+	}
 	return byKey
 }
 

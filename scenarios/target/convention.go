@@ -17,6 +17,8 @@ type convention struct {
 	args  []template
 	clock string // one of the callerClocks
 	reply replyForm
+	// untilInstant says that the script lets keys expire at an instant.
+	untilInstant bool
 }
 
 // The clocks of a script.

@@ -18,6 +18,8 @@ type replyForm struct {
 	resetAt               bool // reset is an instant, not a wait
 	// nilMeans is "admitted" or "denied"; "" if a verdict of nil is a mistake.
 	nilMeans string
+	// yes and no are texts that mean admitted and denied; "" if none do.
+	yes, no string
 	// loose is the form without a mapping: a reply may be shorter, or one
 	// number.
 	loose bool
@@ -90,6 +92,8 @@ func readReply(root scenarios.Value) replyForm {
 		{Name: "remaining", Read: position(&f.remaining)},
 		{Name: "limit", Read: position(&f.limit)},
 		{Name: "now_us", Read: position(&f.now)},
+		{Name: "yes", Read: func(v scenarios.Value) { f.yes, _ = v.Text() }},
+		{Name: "no", Read: func(v scenarios.Value) { f.no, _ = v.Text() }},
 		{Name: "nil", Read: func(v scenarios.Value) { f.nilMeans, _ = v.OneOf("admitted", "denied") }},
 	}
 	verdicts := 0
@@ -118,6 +122,9 @@ func readReply(root scenarios.Value) replyForm {
 	root.Fields(fields)
 	if verdicts != 1 && root.Sound() {
 		root.Report("reply needs exactly one of allowed, denied, count, count_before and left; this has %d", verdicts)
+	}
+	if (f.yes == "") != (f.no == "") || f.yes != "" && f.yes == f.no {
+		root.Report("yes and no are two different texts, one for admitted and one for denied")
 	}
 	if f.at == itself && !(f.remaining.none() && f.limit.none() && f.now.none() && f.retry.none() && f.reset.none()) {
 		root.Report("a reply that is one value has no positions: self stands alone")

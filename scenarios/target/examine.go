@@ -25,6 +25,8 @@ type Traffic struct {
 	Stopwatch func() time.Duration
 	// Mark is part of the names of all keys of this run, and of no other's.
 	Mark string
+	// Untouched says that the keys are to stay as they are: nobody is asked again.
+	Untouched bool
 }
 
 // mostIdentities bounds how many are looked at, evenly spread.
@@ -42,7 +44,7 @@ func Examine(ctx context.Context, s *backend.Server, t *Target, r Traffic) (*sce
 	if err := undeclared(ctx, s, t, r, traces, e); err != nil {
 		return e, fmt.Errorf("look for keys that %s does not name: %w", t.Name, err)
 	}
-	if r.Plan.Clock != scenarios.Virtual {
+	if r.Plan.Clock != scenarios.Virtual || r.Untouched {
 		return e, nil
 	}
 	for _, id := range evenly(traces.identities, mostInterviews) {
@@ -98,8 +100,8 @@ func undeclared(ctx context.Context, s *backend.Server, t *Target, r Traffic, tr
 	const most, told = 100_000, 10
 	pattern := "*"
 	if s.Flavour() == backend.Live {
-		if r.Mark == "" {
-			return nil // whose keys are whose?
+		if r.Mark == "" || !t.Foreign {
+			return nil // whose keys are whose? Ours are known, and sweeping costs the others
 		}
 		pattern = "*" + r.Mark + "*"
 	}
@@ -108,7 +110,11 @@ func undeclared(ctx context.Context, s *backend.Server, t *Target, r Traffic, tr
 		return nil // too many to sweep
 	}
 	for _, key := range found {
-		if !traces.all[key] && !r.earlier(t, traces, key) && len(e.Undeclared) < told {
+		if traces.all[key] {
+			continue
+		}
+		e.Strays = append(e.Strays, key)
+		if !r.earlier(t, traces, key) && len(e.Undeclared) < told {
 			e.Undeclared = append(e.Undeclared, key)
 		}
 	}

@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -34,6 +33,7 @@ type conversation struct {
 	target  *Target
 	limiter limiter.Limiter
 	name    string
+	changed string // a key that the last call has changed
 	err     error
 	trouble error // of the server; an error that is the limiter's own is none
 }
@@ -60,6 +60,7 @@ func interview(ctx context.Context, s *backend.Server, t *Target, r Traffic, tra
 	if c.Rested = c.peek(at); c.Rested == nil {
 		c.Rested = c.ask(at, 1)
 	}
+	at = c.age(at)
 	if t.Costs {
 		c.impossible(at)
 	}
@@ -105,21 +106,28 @@ func (c *conversation) wrote(at time.Time, call func()) bool {
 	}
 	call()
 	after := c.digest()
-	return c.err == nil && before != after
+	c.changed = ""
+	for _, key := range c.Keys {
+		if c.err == nil && c.changed == "" && before[key] != after[key] {
+			c.changed = key
+		}
+	}
+	return c.changed != ""
 }
 
-// digest is everything that the identity's keys hold; "" after an error.
-func (c *conversation) digest() string {
+// digest is everything that each of the identity's keys holds; nothing after an
+// error.
+func (c *conversation) digest() map[string]string {
+	held := map[string]string{}
 	if c.err != nil {
-		return ""
+		return held
 	}
 	states, err := c.server.Inspect(c.ctx, c.Keys)
 	c.err, c.trouble = err, err
-	var all strings.Builder
 	for _, k := range states {
-		all.WriteString(k.Name + "=" + k.Digest + "\n")
+		held[k.Name] = k.Digest
 	}
-	return all.String()
+	return held
 }
 
 // peek looks before it asks, and returns the answer to the request. It is done
@@ -154,7 +162,7 @@ func same(a, b limiter.Decision) bool {
 // denial that writes may tidy up what a sound limiter put off, two in a row do
 // not. It returns the instant of the last request.
 func (c *conversation) denial(at time.Time) time.Time {
-	if c.Limit.Max > patienceLimit || c.exhaust(at) {
+	if !c.exhaustible() || c.exhaust(at) {
 		return at // it never denies
 	}
 	tidied := false
@@ -173,7 +181,7 @@ func (c *conversation) denial(at time.Time) time.Time {
 			c.Denied = nil // obeying it would be too late now
 			continue
 		}
-		c.Denied, c.DenialWrote = d, wrote && tidied
+		c.Denied, c.DenialWrote, c.WroteKey = d, wrote && tidied, c.changed
 		if !wrote || tidied {
 			return at
 		}
@@ -182,9 +190,22 @@ func (c *conversation) denial(at time.Time) time.Time {
 	return at
 }
 
+// exhaustible reports whether a budget can be used up in reasonable time: one by
+// one, or what is left at once.
+func (c *conversation) exhaustible() bool {
+	const mostAtOnce = 10_000 // what a log admits
+	return c.Limit.Max <= patienceLimit || c.Limit.Max <= mostAtOnce && c.target.Costs && c.target.Tells.Remaining
+}
+
 // exhaust asks until it is denied. It reports whether the limiter admitted more
 // than its limit at one instant and is not done yet.
 func (c *conversation) exhaust(at time.Time) bool {
+	if c.Limit.Max > patienceLimit {
+		if d := c.ask(at, 1); d != nil && d.Allowed && d.Remaining > 0 {
+			c.ask(at, min(d.Remaining, c.Limit.Max))
+		}
+		return false
+	}
 	for range c.Limit.Max + 2 {
 		if d := c.ask(at, 1); d == nil || !d.Allowed {
 			return false
@@ -204,7 +225,11 @@ func (c *conversation) obey(at time.Time) time.Time {
 	if wait <= 0 || wait > longestWait {
 		return at
 	}
-	c.Early = c.ask(at.Add(wait-c.target.Tells.Retry), 1)
+	early := wait - c.target.Tells.Retry
+	if !c.target.Strict && c.target.Tells.Retry == time.Microsecond {
+		early -= time.Microsecond // it was told in decimals, perhaps, and rounded up
+	}
+	c.Early = c.ask(at.Add(max(early, 0)), 1)
 	c.Due = c.ask(at.Add(wait), 1)
 	return at.Add(wait)
 }
@@ -236,6 +261,55 @@ func (c *conversation) heal(at time.Time) {
 			c.Immortal = append(c.Immortal, k.Name)
 		}
 	}
+}
+
+// age lets half a window pass between two admissions, for the times to live too,
+// and looks at how long they are then. It returns the later instant.
+func (c *conversation) age(at time.Time) time.Time {
+	half := (c.Limit.Window / 2).Truncate(time.Millisecond)
+	if c.err != nil || c.Rested == nil || !c.Rested.Allowed || half < 500*time.Millisecond {
+		return at
+	}
+	later := at.Add(half)
+	keys := append(c.target.Keys(c.name, at), c.target.Keys(c.name, later)...)
+	if err := c.shorten(keys, half); err != nil {
+		c.err, c.trouble = err, err
+		return at
+	}
+	second := c.ask(later, 1)
+	if second == nil || !second.Allowed {
+		return later
+	}
+	states, err := c.server.Inspect(c.ctx, keys)
+	if err != nil {
+		c.err, c.trouble = err, err
+		return later
+	}
+	aged := scenarios.Aged{First: *c.Rested, Second: *second}
+	for _, k := range states {
+		if k.TTL == backend.NoTTL {
+			return later // which is worse, and told elsewhere
+		}
+		aged.Life = max(aged.Life, k.TTL)
+	}
+	c.Aged = &aged
+	return later
+}
+
+// shorten takes a time off the times to live; what had less is gone.
+func (c *conversation) shorten(keys []string, by time.Duration) error {
+	states, err := c.server.Inspect(c.ctx, keys)
+	for _, k := range states {
+		if err != nil || k.TTL == backend.NoTTL {
+			break
+		}
+		if k.TTL > by {
+			err = c.server.Client().PExpire(c.ctx, k.Name, k.TTL-by).Err()
+		} else {
+			err = c.server.Delete(c.ctx, []string{k.Name})
+		}
+	}
+	return err
 }
 
 // impossible asks for what nobody can have.

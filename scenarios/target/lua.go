@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -39,8 +40,15 @@ func loadNamed(name string) (source string, c *convention, err error) {
 	if path == "" {
 		return "", nil, errors.New("target lua: names no file; write lua:PATH, such as lua:./mine.lua")
 	}
-	return loadLua(path)
+	source, c, err = loadLua(path)
+	if err == nil {
+		c.untilInstant = untilInstant.MatchString(source)
+	}
+	return source, c, err
 }
+
+// untilInstant finds the words of Redis for an expiry at an instant.
+var untilInstant = regexp.MustCompile(`(?i)['"](p?expireat|pxat|exat)['"]`)
 
 func luaPath(name string) string { return strings.TrimPrefix(name, luaScheme) }
 
@@ -69,6 +77,9 @@ func (c *convention) check(name string, n Needs, model string) error {
 	}
 	if n.Costs && !c.takesCosts() {
 		wrong = append(wrong, errors.New("requests cost more than one unit, and the script is not told: no argument is {cost}"))
+	}
+	if n.Clock == scenarios.Virtual && c.untilInstant {
+		wrong = append(wrong, errors.New("clock virtual: the script lets keys expire at an instant, and those of the virtual clock are past; use --clock client"))
 	}
 	if n.Waits && (c.reply.loose || c.reply.retry.none()) {
 		wrong = append(wrong, errors.New("clients obey the wait that they are told, and no retry_after is in the reply of its mapping"))

@@ -18,9 +18,9 @@ type number struct {
 	digits int // behind the point
 }
 
-// decimal is text that is read as a number. Exponents are not: a Lua number
-// that was printed with one has lost digits.
-var decimal = regexp.MustCompile(`^[+-]?[0-9]{1,20}(?:\.([0-9]{1,20}))?$`)
+// decimal is text that is read as a number. Of exponents only small ones are: a
+// large Lua number that was printed with one has lost digits.
+var decimal = regexp.MustCompile(`^[+-]?[0-9]{1,20}(?:\.([0-9]{1,20}))?(?:[eE]-([0-9]{1,2}))?$`)
 
 // numberOf reads an integer or a numeric string.
 func numberOf(v any) (number, bool) {
@@ -30,7 +30,8 @@ func numberOf(v any) (number, bool) {
 	case string:
 		if m := decimal.FindStringSubmatch(v); m != nil {
 			r, ok := new(big.Rat).SetString(v)
-			return number{r, len(m[1])}, ok
+			shift, _ := strconv.Atoi(m[2])
+			return number{r, len(m[1]) + shift}, ok
 		}
 	}
 	return number{}, false
@@ -84,12 +85,19 @@ func (f replyForm) readVerdict(t *told, v any, at place) error {
 		t.Allowed = f.nilMeans == "admitted"
 		return nil
 	}
+	if text, isText := v.(string); isText && text != "" && (text == f.yes || text == f.no) {
+		t.Allowed = text == f.yes
+		return nil
+	}
 	n, ok := numberOf(v)
 	if ok {
 		t.Allowed, ok = f.verdict.admits(n, t.Limit)
 	}
 	if !ok {
 		want := f.verdict.want
+		if _, isText := v.(string); isText && f.yes == "" {
+			want += "; if texts are answers, say so by yes and no"
+		}
 		if v == nil {
 			want += "; if nil is an answer, say so by nil: denied or nil: admitted"
 		}
@@ -116,15 +124,19 @@ func (f replyForm) readCounts(t *told, values []any) error {
 		if field.at.none() || f.absent(values, field.at) {
 			continue
 		}
-		v, err := valueAt(values, field.at, field.name, "a whole number")
+		v, err := valueAt(values, field.at, field.name, "a number")
 		if err != nil {
 			return err
 		}
 		n, ok := numberOf(v)
-		if !ok || !n.IsInt() || !n.Num().IsInt64() {
-			return wrong(positioned(field.name, field.at), v, "a whole number")
+		whole, fits := int64(0), false
+		if ok {
+			whole, fits = floorOf(n) // of a bucket in floats, the units that are there
 		}
-		*field.to, *field.told = n.Num().Int64(), true
+		if !fits {
+			return wrong(positioned(field.name, field.at), v, "a number")
+		}
+		*field.to, *field.told = whole, true
 	}
 	return nil
 }

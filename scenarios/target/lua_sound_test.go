@@ -15,10 +15,10 @@ func TestLuaRepliesThatAreNone(t *testing.T) {
 	for _, flavour := range []string{"embedded", "managed"} {
 		s := server(t, flavour)
 		for _, row := range []struct{ script, want, why string }{
-			{"return print", "got nil", "a function"},
-			{"return {print, 1}", "got nil", "a function in an array"},
+			{"return tostring", "got nil", "a function"},
+			{"return {tostring, 1}", "got nil", "a function in an array"},
 			{"return {1, 2, 3}", "", "an answer"},
-			{"return {1, 2}, print", "", "more values than one, of which the first counts"},
+			{"return {1, 2}, tostring", "", "more values than one, of which the first counts"},
 			{"return 1 -- the end", "", "a comment at the end"},
 			{"local type = nil return 1", "", "a name that somebody else uses too"},
 		} {
