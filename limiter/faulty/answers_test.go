@@ -23,6 +23,8 @@ var differences = []shown{
 	// The third of one instant finds one entry where two were made.
 	{name: "bare-timestamp-member", given: "0s 1; 0s 1", ask: "0s 1", got: "allowed 1 0s 1m", sound: "allowed 0 0s 1m"},
 	{name: "fourteen-digit-member", given: "0s 1; 1us 1", ask: "2us 1", got: "allowed 1 0s 1m", sound: "allowed 0 0s 1m"},
+	// The first leaves and the third slot is taken again, under the same name.
+	{name: "member-named-by-count", given: "0s 1; 100us 1; 200us 1; 60s 1; 60000100us 1", ask: "60000200us 1", got: "allowed 1 0s 1m", sound: "allowed 0 0s 1m"},
 	// What was denied at 30 s still counts at 60 s.
 	{name: "log-keeps-denied", limit: "2/1m", given: "0s 2; 30s 1", ask: "60s 1", got: "allowed 0 0s 1m", sound: "allowed 1 0s 1m"},
 	{name: "add-then-count", limit: "1/1m", given: "0s 1; 30s 1", ask: "60s 1", got: "denied 0 30s 30s", sound: "allowed 0 0s 1m"},
@@ -52,6 +54,7 @@ var differences = []shown{
 	{name: "window-rounded-up-to-a-second", limit: "3/100ms", given: "0s 3", rough: true, ask: "100ms 1", got: "denied 0 900ms 900ms", sound: "allowed 2 0s 100ms"},
 	{name: "limit-plus-one", given: "0s 3", ask: "1s 1", got: "allowed 0 0s 59s", sound: "denied 0 59s 59s"},
 	{name: "limit-minus-one", ask: "0s 3", got: "denied 2 never 0s", sound: "allowed 0 0s 1m"},
+	{name: "overdraws", given: "0s 2", ask: "0s 2", got: "allowed 0 0s 1m", sound: "denied 1 1m 1m"},
 	{name: "never-denies", given: "0s 3", ask: "0s 1", got: "allowed 0 0s 1m", sound: "denied 0 1m 1m"},
 	{name: "limit-one-never-admits", limit: "1/1m", ask: "0s 1", got: "denied 0 never 0s", sound: "allowed 0 0s 1m"},
 	{name: "window-charges-denied", given: "0s 2; 1s 2", ask: "2s 1", got: "denied 0 58s 58s", sound: "allowed 0 0s 58s"},

@@ -17,13 +17,15 @@ import (
 var t0 = time.Date(2026, 1, 7, 0, 0, 0, 0, time.UTC)
 
 // ask is one question: "90s 2 b peek" is a peek of cost 2 by b, 90 s after t0.
-// The identity is a if none is named. "persist" takes all times to live away.
+// The identity is a if none is named. "persist" takes all times to live away,
+// "halve" lets them be 30 s.
 type ask struct {
 	at       time.Duration
 	cost     int64
 	identity string
 	peek     bool
 	persist  bool
+	halve    bool
 }
 
 // asks reads questions: "0s 1; 3*1s 1" is one at 0 s and three at 1 s.
@@ -34,8 +36,8 @@ func asks(t *testing.T, text string) (all []ask) {
 		switch {
 		case len(words) == 0:
 			continue
-		case words[0] == "persist":
-			all = append(all, ask{persist: true})
+		case words[0] == "persist", words[0] == "halve":
+			all = append(all, ask{persist: words[0] == "persist", halve: words[0] == "halve"})
 			continue
 		}
 		times := 1
@@ -73,9 +75,13 @@ type peeker interface {
 // answer is what a limiter says: "allowed 2 0s 1m" are remaining, wait and reset.
 func (l opened) answer(t *testing.T, client *redis.Client, a ask) string {
 	t.Helper()
-	if a.persist {
+	if a.persist || a.halve {
 		for _, key := range l.keys("a") {
-			if err := client.Persist(t.Context(), key).Err(); err != nil {
+			err := client.Persist(t.Context(), key).Err()
+			if a.halve {
+				err = client.PExpire(t.Context(), key, 30*time.Second).Err()
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -128,7 +134,7 @@ func newModel(a limiter.Algorithm, l limiter.Limit) model {
 
 func (m model) answer(a ask) string {
 	r := a.request()
-	if a.persist {
+	if a.persist || a.halve {
 		return ""
 	}
 	if r.Validate() != nil {

@@ -35,6 +35,15 @@ var lives = []Specimen{
 		base:  limiter.Log, Claims: limiter.Log, Scenario: "boundary-burst", Check: "ttl", Only: true,
 	},
 	{
+		Name: "ttl-not-renewed",
+		Doc:  "a log sets its time to live once: the key goes when the first entry is old, and the others with it",
+		edits: []edit{{
+			"oldest_live)\n    redis.call('PEXPIRE', key, ttl)",
+			"oldest_live)\n    if redis.call('PTTL', key) < 0 then\n      redis.call('PEXPIRE', key, ttl)\n    end",
+		}},
+		base: limiter.Log, Claims: limiter.Log, Scenario: "boundary-burst", Check: "ttl", Only: true,
+	},
+	{
 		Name:  "counter-expires-with-its-window",
 		Doc:   "a counter expires with the current window, before it was read as the previous one",
 		Seen:  "https://github.com/PostHog/posthog/pull/89726",

@@ -30,6 +30,12 @@ var logs = []Specimen{
 		base:  limiter.Log, Claims: limiter.Log, Scenario: "spread-microseconds", Check: "promise",
 	},
 	{
+		Name:  "member-named-by-count",
+		Doc:   "a log names its members after the millisecond and how many there are, which repeats as old ones leave",
+		edits: []edit{{`= unit == 1 and nonce or nonce ..`, `= unit == 1 and string.format('%.0f:%.0f', math.floor(now / 1000), live) or nonce ..`}},
+		base:  limiter.Log, Claims: limiter.Log, Scenario: "turnover", Check: "promise",
+	},
+	{
 		Name:  "log-keeps-denied",
 		Doc:   "a log enters denied requests too, so that whoever keeps asking is never admitted again",
 		Seen:  "https://github.com/peterkhayes/rolling-rate-limiter/issues/9",

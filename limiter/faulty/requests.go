@@ -22,6 +22,12 @@ var requests = []Specimen{
 		base:  limiter.Fixed, Claims: limiter.Fixed, Scenario: "costs", Check: "conformance",
 	},
 	{
+		Name:  "overdraws",
+		Doc:   "a fixed window admits any cost up to the limit as long as a unit is left",
+		edits: []edit{{fits, `local allowed = used < max and cost <= max`}},
+		base:  limiter.Fixed, Claims: limiter.Fixed, Scenario: "costs-fit", Check: "conformance",
+	},
+	{
 		Name: "huge-cost-admitted",
 		Doc:  "a cost above the limit wraps around and is admitted",
 		Seen: "https://github.com/alisaifee/limits/pull/152",

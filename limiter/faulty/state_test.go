@@ -28,6 +28,7 @@ var traces = []left{
 	// 60 million milliseconds.
 	{"ttl-thousandfold", "0s 1", life, "16h40m", "1m"},
 	{"ttl-half-a-window", "0s 1", life, "30s", "1m"},
+	{"ttl-not-renewed", "0s 1; halve; 30s 1", life, "30s", "1m"},
 	{"counter-expires-with-its-window", "0s 1", life, "1m", "2m"},
 	{"ttl-never-healed", "0s 1; persist; 0s 1", life, "none", "1m"},
 	{"ttl-never-healed", "0s 3; persist; 0s 1", life, "none", "1m"},
