@@ -116,8 +116,33 @@ func (o *initOptions) files(a *app) ([]starter, error) {
 		}
 		files = append(files, starter{f.name, fill.Replace(string(text))})
 	}
+	if tellNoWait(names, l) {
+		files[0].text = impolite(files[0].text)
+	}
 	return files, o.suits(a, files[0])
 }
+
+// tellNoWait reports whether a limiter would suit but for clients that obey the
+// wait that they are told.
+func tellNoWait(names []string, l limiter.Limit) bool {
+	for _, name := range names {
+		n := target.Needs{Limits: []limiter.Limit{l}, Clock: scenarios.Virtual}
+		suits := target.Check(name, n, "") == nil
+		if n.Waits = true; suits && target.Check(name, n, "") != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// impolite is the scenario without the client that obeys.
+func impolite(text string) string {
+	return politePhase.ReplaceAllString(text, "$1$2")
+}
+
+// politePhase matches the phase with its comment, the check of it, and what the
+// description says.
+var politePhase = regexp.MustCompile(`(?m)^  # One request too many[^\0]*?\n\n(# What has)|^.*polite\.retry.*\n|(, a race) and a polite client`)
 
 // plainWord is text that neither YAML nor a shell reads as anything else.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./,:+-]+$`)

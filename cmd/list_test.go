@@ -19,12 +19,12 @@ func TestListCoversTables(t *testing.T) {
 		t.Errorf("list tells of %d checks, there are %d", len(looksAt), len(oracle.Listed()))
 	}
 	for _, name := range scenarios.Distributions {
-		if distributionDocs[name] == "" {
+		if distributions[name].doc == "" {
 			t.Errorf("list does not tell what distribution %s is", name)
 		}
 	}
-	if len(distributionDocs) != len(scenarios.Distributions) {
-		t.Errorf("list tells of %d distributions, there are %d", len(distributionDocs), len(scenarios.Distributions))
+	if len(distributions) != len(scenarios.Distributions) {
+		t.Errorf("list tells of %d distributions, there are %d", len(distributions), len(scenarios.Distributions))
 	}
 }
 

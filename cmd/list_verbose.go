@@ -46,22 +46,34 @@ func shapeEntry(s scenarios.Shape) entry {
 	return entry{s.Name, s.Doc, append([]string{fields}, strings.Split(s.Picture, "\n")[1:]...)}
 }
 
-const shapeNote = `A phase of any shape may have at, cost, limit, skew, jitter, pseudonym, repeat and
-retry too: docs/scenario-file.md.`
+var shapeNote = `A phase of any shape may have at, cost, limit, skew, jitter, pseudonym, repeat and
+retry too: docs/scenario-file.md. Jitter spreads it:
+` + scenarios.JitterPicture[1:] + `
+rlbench list -v distributions shows how requests are spread over keys, and
+rlbench list -v retries how clients come back.`
 
-// distributionEntry tells what scenarios.Distributions only names.
-func distributionEntry(name string) entry { return entry{name: name, doc: distributionDocs[name]} }
+// distributionEntry tells and shows what scenarios.Distributions only names.
+func distributionEntry(name string) entry {
+	d := distributions[name]
+	return entry{name, d.doc, strings.Split(d.picture, "\n")[1:]}
+}
 
-var distributionDocs = map[string]string{
-	"uniform": "each request is of a random key",
-	"cycle":   "keys take turns",
-	"zipf":    "the k-th key sends in proportion to 1/k^s: a few send most",
+var distributions = map[string]struct{ doc, picture string }{
+	"uniform": {"each request is of a random key", `
+  █   █ █    █
+█─█─█─█─█─█──█─█──  requests of key 1, 2, 3, …`},
+	"cycle": {"keys take turns", `
+1 2 3 4 1 2 3 4 1 2  key of each request`},
+	"zipf": {"the k-th key sends in proportion to 1/k^s: a few send most", `
+█
+█ █
+█─█─█─█─▄─▄─▂─▂─▁─▁  requests of key 1, 2, 3, …`},
 }
 
 func retryEntries() []entry {
 	var entries []entry
 	for _, m := range scenarios.RetryModes {
-		entries = append(entries, entry{name: m.Name, doc: m.Doc})
+		entries = append(entries, entry{m.Name, m.Doc, strings.Split(m.Picture, "\n")[1:]})
 	}
 	return entries
 }

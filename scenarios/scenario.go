@@ -71,6 +71,11 @@ type Keys struct {
 // Distributions are the ways to spread requests over keys.
 var Distributions = []string{"uniform", "cycle", "zipf"}
 
+// JitterPicture shows what jitter does to a burst.
+const JitterPicture = `
+█                    █  █ █   █
+█                    █──█─█─█─█──█──  each is later by a random time below it`
+
 // Phase is a stretch of traffic of one shape.
 type Phase struct {
 	Name string
@@ -126,10 +131,16 @@ type Retry struct {
 }
 
 // RetryModes are what clients do after a denial.
-var RetryModes = []struct{ Name, Doc string }{
-	{"obey", "a denied client sends nothing until RetryAfter is over, then goes on where it was"},
-	{"constant", "a denied client sends nothing for a constant wait, whatever it was told"},
-	{"ignore", "every denied request is sent again after a constant wait, all others meanwhile"},
+var RetryModes = []struct{ Name, Doc, Picture string }{
+	{"obey", "a denied client sends nothing until RetryAfter is over, then goes on where it was", `
+█████✗              ████
+█████✗──────────────████  ✗ denied: the rest waits with it, RetryAfter long`},
+	{"constant", "a denied client sends nothing for a constant wait, whatever it was told", `
+█████✗        ✗        ████
+█████✗────────✗────────████  a wait too short is denied again`},
+	{"ignore", "every denied request is sent again after a constant wait, all others meanwhile", `
+█████✗✗✗  ✗✗✗  ✗✗✗  ███
+█████✗✗✗──✗✗✗──✗✗✗──███  all that is open, every wait`},
 }
 
 // Check is one expectation of a scenario or of the command line.
