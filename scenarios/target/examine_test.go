@@ -34,7 +34,7 @@ func traffic(identities int) target.Traffic {
 
 // keyed is a target whose identities have these keys, with % for the identity.
 func keyed(forms ...string) *target.Target {
-	return &target.Target{Name: "keyed", Keys: func(identity string, _ time.Time) []string {
+	return &target.Target{Name: "keyed", Foreign: true, Keys: func(identity string, _ time.Time) []string {
 		keys := make([]string, len(forms))
 		for i, form := range forms {
 			keys[i] = strings.ReplaceAll(form, "%", identity)

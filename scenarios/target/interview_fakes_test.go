@@ -85,7 +85,8 @@ func embedded(t *testing.T) *backend.Server {
 // faked is a target whose identities have one key each.
 func faked(l limiter.Limiter) *Target {
 	return &Target{
-		Name: "fake", Tells: scenarios.TellsAll, Costs: true,
+		Strict: true,
+		Name:   "fake", Tells: scenarios.TellsAll, Costs: true,
 		Limiter: func(limiter.Limit) (limiter.Limiter, error) { return l, nil },
 		Keys:    func(identity string, _ time.Time) []string { return []string{"key:" + identity} },
 	}

@@ -22,11 +22,12 @@ func TestInterviewAsks(t *testing.T) {
 	}
 	want := []limiter.Request{
 		request(0, 1), request(0, 1), request(0, 1), request(0, 1), // the budget, and one more
-		request(us, 1),                // the denial that counts; it has 10 s - 1 µs to wait
-		request(10*time.Second-us, 1), // early
-		request(10*time.Second, 1),    // due
-		request(10*time.Second+us, 1), // heal
-		request(rested, 1), request(rested, 4), request(rested, -1),
+		request(us, 1),                                       // the denial that counts; it has 10 s - 1 µs to wait
+		request(10*time.Second-us, 1),                        // early
+		request(10*time.Second, 1),                           // due
+		request(10*time.Second+us, 1),                        // heal
+		request(rested, 1), request(rested+5*time.Second, 1), // half a window older
+		request(rested+5*time.Second, 4), request(rested+5*time.Second, -1),
 	}
 	if diff := cmp.Diff(want, l.calls); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
@@ -50,7 +51,7 @@ func TestInterviewWithoutCosts(t *testing.T) {
 	target := faked(l)
 	target.Costs = false
 	got, err := about(t, embedded(t), target, three)
-	if err != nil || got.Huge != nil || got.Negative != nil || got.Rested == nil || len(l.calls) != 9 {
+	if err != nil || got.Huge != nil || got.Negative != nil || got.Rested == nil || len(l.calls) != 10 {
 		t.Errorf("%d calls, %+v and %v", len(l.calls), got, err)
 	}
 }
@@ -129,13 +130,17 @@ func TestInterviewOfTheInsatiable(t *testing.T) {
 // A budget that would take too long to use up is not.
 func TestInterviewPatience(t *testing.T) {
 	for _, row := range []struct {
-		limit int64
-		calls int // before heal asks
-	}{{300, 304}, {301, 0}} {
+		limit  int64
+		costs  bool
+		calls  int // before heal asks
+		behind int // from then on
+	}{{300, true, 304, 5}, {301, false, 0, 3}, {301, true, 5, 5}} { // one, the other 300, and as for three
 		limit := limiter.Limit{Max: row.limit, Window: 10 * time.Second}
 		l := &scripted{limit: limit}
-		got, err := about(t, embedded(t), faked(l), limit)
-		if want := row.calls > 0; err != nil || (got.Denied != nil) != want || got.Insatiable != 0 || len(l.calls) != row.calls+4 {
+		target := faked(l)
+		target.Costs = row.costs
+		got, err := about(t, embedded(t), target, limit)
+		if want := row.calls > 0; err != nil || (got.Denied != nil) != want || got.Insatiable != 0 || len(l.calls) != row.calls+row.behind {
 			t.Errorf("limit %d: %d calls, denied %+v and %v", row.limit, len(l.calls), got.Denied, err)
 		}
 	}
@@ -280,11 +285,11 @@ func TestInterviewNegativeCost(t *testing.T) {
 }
 
 // An error of the limiter ends an interview wherever it comes, and is nobody
-// else's; what was found until then stays. The last of eleven calls is one that
+// else's; what was found until then stays. The last of twelve calls is one that
 // has to be refused.
 func TestInterviewEndsWithAnError(t *testing.T) {
 	s := embedded(t)
-	for n := 1; n <= 11; n++ {
+	for n := 1; n <= 12; n++ {
 		l := &scripted{limit: three}
 		l.before = func(call int, _ limiter.Request) (limiter.Decision, error, bool) {
 			return limiter.Decision{}, errors.New("broken"), call == n
@@ -302,7 +307,8 @@ func TestInterviewEndsWithAnError(t *testing.T) {
 			{"early", got.Early != nil, 6},
 			{"due", got.Due != nil, 7},
 			{"rested", got.Rested != nil, 9},
-			{"huge", got.Huge != nil, 10},
+			{"aged", got.Aged != nil, 10},
+			{"huge", got.Huge != nil, 11},
 		} {
 			if part.there != (n > part.since) {
 				t.Errorf("error in call %d: %s is there: %t", n, part.what, part.there)

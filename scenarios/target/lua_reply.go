@@ -95,9 +95,6 @@ func (f replyForm) readVerdict(t *told, v any, at place) error {
 	}
 	if !ok {
 		want := f.verdict.want
-		if _, isText := v.(string); isText && f.yes == "" {
-			want += "; if texts are answers, say so by yes and no"
-		}
 		if v == nil {
 			want += "; if nil is an answer, say so by nil: denied or nil: admitted"
 		}
