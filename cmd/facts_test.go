@@ -18,9 +18,8 @@ import (
 
 // fact is what theory says of limiters under a scenario.
 type fact struct {
-	// row is its place in the tables of theory. One that ends in -large sends
-	// thousands of requests, for which the emulator takes minutes: it is run on a
-	// real Redis only.
+	// row is its place in the tables of theory; one that ends in -large sends
+	// thousands of requests.
 	row      string
 	scenario string // a built-in, or a file in testdata/scenarios
 	set      []string
@@ -194,23 +193,13 @@ func number(t *testing.T, text string) int64 {
 	return d.Microseconds()
 }
 
-// factServers are a real Redis and the emulator. The real one is started once
-// and then reached by its address.
-var factServers = []string{"live", "embedded"}
-
-// What theory says of every limiter is what the program measures.
+// What theory says of every limiter is what the program measures on a real Redis.
+// It is started once and then reached by its address.
 func TestFacts(t *testing.T) {
-	for _, flavour := range factServers {
-		t.Run(flavour, func(t *testing.T) {
-			redis := specOf(t, flavour)
-			for i, f := range facts {
-				if flavour == "embedded" && strings.HasSuffix(f.row, "-large") {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s-%s-%d", f.row, f.scenario, i), func(t *testing.T) {
-					f.hold(t, f.run(t, redis))
-				})
-			}
+	redis := specOf(t, "live")
+	for i, f := range facts {
+		t.Run(fmt.Sprintf("%s-%s-%d", f.row, f.scenario, i), func(t *testing.T) {
+			f.hold(t, f.run(t, redis))
 		})
 	}
 }

@@ -32,7 +32,13 @@ func TestInterruptAccusesNobody(t *testing.T) {
 			t.Errorf("accused: %+v", f)
 		}
 	}
-	out, _, _ = interrupted(t, append(queue, "--redis", "managed"), os.Interrupt, time.Second)
+	// On a busy machine the first one has not begun so soon.
+	for _, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		out, _, _ = interrupted(t, append(queue, "--redis", "managed"), os.Interrupt, delay)
+		if strings.Contains(out, "not run: ") {
+			break
+		}
+	}
 	if !strings.Contains(out, "not run: retry-storm-constant, saturate") || strings.Contains(out, "saturate  limit") || strings.Count(out, "interrupted: ") != 1 {
 		t.Errorf("printed\n%s", out)
 	}
@@ -52,6 +58,9 @@ func TestInterruptedSelftest(t *testing.T) {
 	specOf(t, "managed")
 	for _, delay := range []time.Duration{600 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
 		out, errs, code := interrupted(t, []string{"selftest", "--redis", "managed", "--progress", "none", "-q"}, os.Interrupt, delay)
+		if code == -1 && out == "" && delay < time.Second {
+			continue // the signal came before the program could listen
+		}
 		if code != exitInterrupt || strings.Contains(out, "SURVIVED") || strings.Contains(out, "ACCUSED") || !strings.Contains(out, "INCONCLUSIVE") {
 			t.Errorf("after %s: exit %d, printed\n%s\n%s", delay, code, out, errs)
 		}
