@@ -54,7 +54,34 @@ func Examine(ctx context.Context, s *backend.Server, t *Target, r Traffic) (*sce
 			return e, fmt.Errorf("ask %s again: %w", t.Name, err)
 		}
 	}
+	// Whoever makes up keys made some more when it was asked.
+	if len(e.Strays) > 0 {
+		found, err := sweep(ctx, s, t, r)
+		if err != nil {
+			return e, fmt.Errorf("look for keys that %s does not name: %w", t.Name, err)
+		}
+		e.Strays = found
+	}
 	return e, nil
+}
+
+// sweep lists the keys that can be of this run: all on a private server, on a
+// shared one those that carry the run's mark, and none where ours are all known:
+// sweeping costs the others.
+func sweep(ctx context.Context, s *backend.Server, t *Target, r Traffic) ([]string, error) {
+	const most = 100_000
+	pattern := "*"
+	if s.Flavour() == backend.Live {
+		if r.Mark == "" || !t.Foreign {
+			return nil, nil
+		}
+		pattern = "*" + r.Mark + "*"
+	}
+	found, _, err := s.Scan(ctx, pattern, most)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil // too many to sweep
+	}
+	return found, err
 }
 
 // survey reads the keys of the sample. One that several identities share is the
@@ -97,18 +124,8 @@ func survey(ctx context.Context, s *backend.Server, r Traffic, traces Traces, e 
 // undeclared looks for keys that nobody named: all that there are on a private
 // server, and those that carry the mark of this run on a shared one.
 func undeclared(ctx context.Context, s *backend.Server, t *Target, r Traffic, traces Traces, e *scenarios.Examination) error {
-	const most, told = 100_000, 10
-	pattern := "*"
-	if s.Flavour() == backend.Live {
-		if r.Mark == "" || !t.Foreign {
-			return nil // whose keys are whose? Ours are known, and sweeping costs the others
-		}
-		pattern = "*" + r.Mark + "*"
-	}
-	found, _, err := s.Scan(ctx, pattern, most)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil // too many to sweep
-	}
+	const told = 10
+	found, err := sweep(ctx, s, t, r)
 	for _, key := range found {
 		if traces.all[key] {
 			continue
