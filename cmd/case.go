@@ -71,7 +71,7 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		if h.Attempts == 1 {
 			a.cost = e.cost(meter, traces.Keys(), traces.Identities(), decided(h))
 		}
-		a.examined = e.examine(stop, p, what, t, traffic)
+		a.examined = e.examine(stop, p, what, t, traffic, traces)
 		if t.Foreign && a.examined != nil && a.examined.Incomplete != "" && stop.ctx.Err() == nil {
 			_ = e.free() // a script that hangs only when it is asked again
 		}
@@ -128,17 +128,17 @@ func decided(h *runner.History) int64 {
 }
 
 // unstick frees a private server that a script of the target keeps busy. It
-// returns what was done about it, or "" if nothing was wrong. On a shared one the
-// script that runs may be somebody else's, and is left alone.
+// returns what was done about it, or "" if nothing was wrong.
 func (e *experiment) unstick(t *target.Target, h *runner.History) string {
 	unknown := slices.ContainsFunc(h.Results, func(r scenarios.Result) bool { return r.Outcome == scenarios.Unknown })
-	if !t.Foreign || !unknown || e.server.Flavour() == backend.Live {
+	if !t.Foreign || !unknown {
 		return ""
 	}
 	return e.free()
 }
 
-// free ends a script that keeps a private server busy, and says how.
+// free ends a script that keeps a private server busy, and says how. On a shared
+// one the script that runs may be somebody else's, and is left alone.
 func (e *experiment) free() string {
 	if e.server.Flavour() == backend.Live {
 		return ""
@@ -171,16 +171,16 @@ func (e *experiment) answers() bool {
 
 // examine looks at the keys of a run, twice if it has to drain. What cannot be
 // had is no reason to lose the rest.
-func (e *experiment) examine(stop *interrupt, p *progress, what string, t *target.Target, traffic target.Traffic) *scenarios.Examination {
+func (e *experiment) examine(stop *interrupt, p *progress, what string, t *target.Target, traffic target.Traffic, traces target.Traces) *scenarios.Examination {
 	if stop.ctx.Err() != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(stop.ctx, time.Minute)
 	defer cancel()
-	found, err := target.Examine(ctx, e.server, t, traffic)
-	if err == nil && traffic.Plan.Drain > 0 {
+	found, err := target.Examine(ctx, e.server, t, traffic, traces)
+	if after := traffic.Plan.Drain; err == nil && after > 0 {
 		p.describe(what + ", waiting for keys to expire")
-		err = target.Drain(stop.ctx, e.server, t, traffic, found)
+		err = target.Drain(stop.ctx, e.server, traces.Keys(), after, found)
 	}
 	if err != nil {
 		found.Incomplete = err.Error()

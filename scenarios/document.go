@@ -1,10 +1,7 @@
 package scenarios
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,47 +21,14 @@ type Document struct {
 // Problems with every mistake, those that read reports included.
 func (d Document) Read(read func(Value)) error {
 	src := &source{name: d.Name}
-	if root := src.document(d); root != nil {
+	root := src.parse(d.Text, d.What+" is empty", "want one")
+	if root != nil {
 		read(Value{src, root, d.What})
 	}
 	if len(src.problems) > 0 {
 		return src.problems.inOrder()
 	}
 	return nil
-}
-
-// document is the root of the one document, or nil after a report.
-func (s *source) document(d Document) *yaml.Node {
-	data := bytes.TrimPrefix(d.Text, []byte("\xef\xbb\xbf"))
-	if len(data) > maxFile {
-		s.report(0, 0, "file is larger than %d bytes", maxFile)
-		return nil
-	}
-	s.lines = lineBreak.Split(string(data), -1)
-	if !s.isText() {
-		return nil
-	}
-	var doc, second yaml.Node
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
-	if err == nil {
-		err = loader.Load(&doc)
-	}
-	switch {
-	case errors.Is(err, io.EOF), err == nil && (len(doc.Content) == 0 || isNull(doc.Content[0])):
-		s.report(0, 0, "%s is empty", d.What)
-		return nil
-	case err != nil:
-		s.reportSyntax(err)
-		return nil
-	}
-	if err := loader.Load(&second); err == nil {
-		s.report(second.Line, second.Column, "a second document starts here; want one")
-		return nil
-	} else if !errors.Is(err, io.EOF) {
-		s.reportSyntax(err)
-		return nil
-	}
-	return doc.Content[0]
 }
 
 // Value is a value in a Document. It knows its place and what it is called.

@@ -40,7 +40,7 @@ func Read(r io.Reader, name string, d Defaults, set ...Assignment) (*Scenario, e
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
 	src := &source{name: name}
-	root := src.parse(data)
+	root := src.parse(data, "file is empty; rlbench show boundary-burst prints one to start from", "a file holds one scenario")
 	if root == nil {
 		return nil, src.problems
 	}
@@ -56,8 +56,9 @@ func Read(r io.Reader, name string, d Defaults, set ...Assignment) (*Scenario, e
 	return s, nil
 }
 
-// parse turns bytes into the root node of the one document, or reports why not.
-func (s *source) parse(data []byte) *yaml.Node {
+// parse turns bytes into the root node of the one document, or reports why not:
+// in the words of empty if there is none, in those of single if there are more.
+func (s *source) parse(data []byte, empty, single string) *yaml.Node {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if len(data) > maxFile {
 		s.report(0, 0, "file is larger than %d bytes", maxFile)
@@ -74,21 +75,21 @@ func (s *source) parse(data []byte) *yaml.Node {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		s.report(0, 0, "file is empty; rlbench show boundary-burst prints one to start from")
+		s.report(0, 0, "%s", empty)
 		return nil
 	case err != nil:
 		s.reportSyntax(err)
 		return nil
 	}
 	if err := loader.Load(&second); err == nil {
-		s.report(second.Line, second.Column, "a second document starts here; a file holds one scenario")
+		s.report(second.Line, second.Column, "a second document starts here; %s", single)
 		return nil
 	} else if !errors.Is(err, io.EOF) {
 		s.reportSyntax(err)
 		return nil
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 || isNull(doc.Content[0]) {
-		s.report(0, 0, "file is empty; rlbench show boundary-burst prints one to start from")
+		s.report(0, 0, "%s", empty)
 		return nil
 	}
 	return doc.Content[0]

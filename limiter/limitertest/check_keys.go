@@ -36,7 +36,7 @@ func checkKeys(ctx context.Context, s *subject) error {
 		}
 		f.add(s.named(keyer.Keys(id), setup.Policy, named))
 		for _, key := range keyer.Keys(id) {
-			slots[slot(key)] = true
+			slots[limiter.Slot(key)] = true
 		}
 	}
 	if len(slots) < len(identities)/2 {
@@ -63,7 +63,7 @@ func (s *subject) named(keys []string, policy string, seen map[string]bool) erro
 		switch {
 		case seen[key]:
 			return fmt.Errorf("two identities have the key %.60q", key)
-		case slot(key) != slot(keys[0]):
+		case limiter.Slot(key) != limiter.Slot(keys[0]):
 			return fmt.Errorf("keys %.60q and %.60q are in different slots", keys[0], key)
 		case !strings.Contains(key, policy):
 			return fmt.Errorf("key %.60q does not contain the policy %q", key, policy)

@@ -101,21 +101,3 @@ func TestSuiteIsValidated(t *testing.T) {
 		}
 	}
 }
-
-// TestSlot pins the slots that the Redis documentation and CRC16/XMODEM give.
-func TestSlot(t *testing.T) {
-	for _, row := range []struct {
-		why, key string
-		want     uint16
-	}{
-		{"the check value of the CRC", "123456789", 0x31C3 % 16384},
-		{"a tag alone counts", "{123456789}.following", 0x31C3 % 16384},
-		{"the first tag counts", "a{123456789}b{c}", 0x31C3 % 16384},
-		{"an empty tag is none", "foo{}{bar}", slot("foo{}{bar}x"[:10])},
-		{"the tag ends at the first brace", "foo{{bar}}zap", slot("{{bar}")},
-	} {
-		if got := slot(row.key); got != row.want {
-			t.Errorf("%s: slot(%q) = %d, want %d", row.why, row.key, got, row.want)
-		}
-	}
-}

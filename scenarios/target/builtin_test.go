@@ -83,9 +83,10 @@ func play(t *testing.T, s *backend.Server, sc *scenarios.Scenario, limiterName s
 	if err != nil {
 		t.Fatal(err)
 	}
-	examined, err := target.Examine(t.Context(), s, opened, target.Traffic{
+	traffic := target.Traffic{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: name, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
-	})
+	}
+	examined, err := target.Examine(t.Context(), s, opened, traffic, traffic.Traces(opened))
 	if err != nil {
 		t.Fatal(err)
 	}

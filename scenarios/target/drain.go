@@ -10,17 +10,17 @@ import (
 	"github.com/rlbench/rlbench/scenarios"
 )
 
-// Drain waits as long as the plan says and then counts what is left in Redis, into
-// Left of an examination. After an error that stays as it was.
-func Drain(ctx context.Context, s *backend.Server, t *Target, r Traffic, e *scenarios.Examination) error {
-	wait := time.NewTimer(r.Plan.Drain)
+// Drain waits and then counts which of the keys are left in Redis, into Left of an
+// examination. After an error that stays as it was.
+func Drain(ctx context.Context, s *backend.Server, keys []string, after time.Duration, e *scenarios.Examination) error {
+	wait := time.NewTimer(after)
 	defer wait.Stop()
 	select {
 	case <-wait.C:
 	case <-ctx.Done():
 		return fmt.Errorf("wait for keys to expire: %w", ctx.Err())
 	}
-	usage, err := s.MemoryUsage(ctx, r.Traces(t).Keys())
+	usage, err := s.MemoryUsage(ctx, keys)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("count what is left: %w", err)
 	}

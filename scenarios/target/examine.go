@@ -32,11 +32,10 @@ type Traffic struct {
 // mostIdentities bounds how many are looked at, evenly spread.
 const mostIdentities = 200
 
-// Examine looks at what traffic left in Redis and, under the virtual clock, asks
+// Examine looks at the traces that traffic left in Redis and, under the virtual clock, asks
 // the limiter about some identities again. Errors are the server's; what had
 // been found until then is returned with them.
-func Examine(ctx context.Context, s *backend.Server, t *Target, r Traffic) (*scenarios.Examination, error) {
-	traces := r.Traces(t)
+func Examine(ctx context.Context, s *backend.Server, t *Target, r Traffic, traces Traces) (*scenarios.Examination, error) {
 	e := &scenarios.Examination{Sample: evenly(traces.identities, mostIdentities), Split: traces.split}
 	if err := survey(ctx, s, r, traces, e); err != nil {
 		return e, fmt.Errorf("examine what %s left in Redis: %w", t.Name, err)

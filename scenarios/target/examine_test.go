@@ -55,7 +55,7 @@ func set(t *testing.T, s *backend.Server, value string, keys ...string) {
 
 func examine(t *testing.T, s *backend.Server, opened *target.Target, r target.Traffic) *scenarios.Examination {
 	t.Helper()
-	e, err := target.Examine(t.Context(), s, opened, r)
+	e, err := target.Examine(t.Context(), s, opened, r, r.Traces(opened))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestExamineWithoutAServer(t *testing.T) {
 		if row.early {
 			cancel()
 		}
-		e, err := target.Examine(ctx, s, keyed("%"), r)
+		e, err := target.Examine(ctx, s, keyed("%"), r, r.Traces(keyed("%")))
 		if err == nil || !strings.HasPrefix(err.Error(), row.about) || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %s", err, row.about)
 		}
@@ -258,7 +258,7 @@ func TestDrain(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := &scenarios.Examination{Total: 9}
-		if err := target.Drain(t.Context(), s, keyed("%"), r, e); err != nil {
+		if err := target.Drain(t.Context(), s, r.Traces(keyed("%")).Keys(), r.Plan.Drain, e); err != nil {
 			t.Fatal(err)
 		}
 		if e.Left == nil || e.Left.Keys != 2 || (e.Left.Bytes != nil) != (flavour == "managed") || e.Total != 9 {
@@ -277,14 +277,14 @@ func TestDrainEndsEarly(t *testing.T) {
 	cancel()
 	e := &scenarios.Examination{}
 	r.Plan.Drain = time.Hour
-	if err := target.Drain(ctx, s, keyed("%"), r, e); !errors.Is(err, context.Canceled) || e.Left != nil {
+	if err := target.Drain(ctx, s, r.Traces(keyed("%")).Keys(), r.Plan.Drain, e); !errors.Is(err, context.Canceled) || e.Left != nil {
 		t.Errorf("got %v, left %+v", err, e.Left)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	r.Plan.Drain = 0
-	if err := target.Drain(t.Context(), s, keyed("%"), r, e); err == nil || !strings.HasPrefix(err.Error(), "count what is left: ") || e.Left != nil {
+	if err := target.Drain(t.Context(), s, r.Traces(keyed("%")).Keys(), r.Plan.Drain, e); err == nil || !strings.HasPrefix(err.Error(), "count what is left: ") || e.Left != nil {
 		t.Errorf("got %v, left %+v", err, e.Left)
 	}
 }
