@@ -18,6 +18,12 @@ type Request struct {
 	// Key is the identity whose budget is used. It is written to Redis as it
 	// is, so pass a pseudonym and never a raw address.
 	Key string
+	// Also is another name of the same client, whose use counts too: its
+	// pseudonym before a rotation. Nothing is written under it. Empty is none.
+	Also string
+	// Slot is what Redis Cluster hashes instead of Key, so that all names of a
+	// client live on one shard. Empty is Key itself. It is part of the key's name.
+	Slot string
 	// At decides on the request's instant, cut to whole microseconds. Zero lets
 	// the clock of the Redis server decide.
 	At time.Time
@@ -85,6 +91,8 @@ type Decision struct {
 	Source Source
 	// Cause is why the failure policy decided; nil when Redis did.
 	Cause error
+	// Shadow says that the policy is not in force: see Policy.
+	Shadow bool
 }
 
 // Source says who made a decision.
