@@ -45,7 +45,7 @@ func BenchmarkAllow(b *testing.B) {
 					admitted++
 				}
 			}
-			wantAll(b, admitted, l.Reset(ctx, "k"))
+			wantAll(b, admitted, l.Reset(ctx, limiter.Request{Key: "k"}))
 		})
 	}
 }

@@ -65,7 +65,7 @@ func TestRefusedConnection(t *testing.T) {
 	all := each(t, client, limiter.Fixed)
 	wantPolicies(t, all, limiter.Request{Key: "k", At: t0}, false)
 	wantPolicies(t, all, limiter.Request{Key: "k"}, false)
-	if err := all[limiter.FailOpen].Reset(t.Context(), "k"); err == nil {
+	if err := all[limiter.FailOpen].Reset(t.Context(), limiter.Request{Key: "k"}); err == nil {
 		t.Error("Reset reports success without a Redis")
 	}
 }

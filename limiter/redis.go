@@ -2,13 +2,9 @@ package limiter
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,23 +30,14 @@ type Config struct {
 // Redis is a Limiter whose state is in Redis. It is safe for concurrent use and
 // needs no closing; the client belongs to the caller.
 type Redis struct {
+	budget
 	client    Processor
-	script    *Script
-	algorithm Algorithm
-	limit     Limit
 	onFailure Failure
-	head      string // of every key, up to and with the brace of the hash tag
-
-	// Arguments that never change, boxed once.
-	window, max, ttlFloor any
-
-	instance string // makes nonces unique among processes
-	requests atomic.Uint64
+	ttlFloor  any // boxed once
+	nonces    nonces
 }
 
 var _ Limiter = (*Redis)(nil)
-
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // New makes a limiter, or says everything that is wrong with the configuration.
 // It sends nothing.
@@ -64,19 +51,12 @@ func New(client Processor, c Config) (*Redis, error) {
 	if err := c.validate(client); err != nil {
 		return nil, fmt.Errorf("new limiter: %w", err)
 	}
-	var id [6]byte
-	_, _ = rand.Read(id[:]) // never fails: it ends the program instead
 	return &Redis{
+		budget:    newBudget(client, c.Algorithm, c.Limit, c.Prefix, c.Policy),
 		client:    client,
-		script:    NewScript(client, c.Algorithm.Script),
-		algorithm: c.Algorithm,
-		limit:     c.Limit,
 		onFailure: c.OnFailure,
-		head:      c.Algorithm.keyHead(c.Prefix, c.Policy, c.Limit.Window),
-		window:    strconv.FormatInt(c.Limit.Window.Microseconds(), 10),
-		max:       strconv.FormatInt(c.Limit.Max, 10),
-		ttlFloor:  strconv.FormatInt(c.TTLFloor.Milliseconds(), 10),
-		instance:  base64.RawURLEncoding.EncodeToString(id[:]),
+		ttlFloor:  milliseconds(c.TTLFloor),
+		nonces:    newNonces(),
 	}, nil
 }
 
@@ -85,21 +65,20 @@ func (c Config) validate(client Processor) error {
 	if client == nil {
 		errs = append(errs, errors.New("no Redis client"))
 	}
-	if c.Algorithm.Script == "" {
-		errs = append(errs, errors.New("no algorithm: set one of limiter.Algorithms, such as limiter.Log"))
-	} else {
-		errs = append(errs, c.Algorithm.Validate(c.Limit))
+	errs = append(errs, validBudget(c.Algorithm, c.Limit, c.Policy), validKeys(c.Prefix, c.TTLFloor), c.OnFailure.validate())
+	return errors.Join(errs...)
+}
+
+// validKeys reports what is wrong with how keys begin and how long they live.
+func validKeys(prefix string, floor time.Duration) error {
+	var errs []error
+	if !ValidPrefix(prefix) {
+		errs = append(errs, fmt.Errorf("key prefix %q: want letters, digits, '.', '_', '-' and ':'", prefix))
 	}
-	if !nameForm.MatchString(c.Policy) {
-		errs = append(errs, fmt.Errorf("policy %q: want letters, digits, '.', '_' and '-'", c.Policy))
+	if floor < 0 {
+		errs = append(errs, fmt.Errorf("TTL floor %s is negative", floor))
 	}
-	if !ValidPrefix(c.Prefix) {
-		errs = append(errs, fmt.Errorf("key prefix %q: want letters, digits, '.', '_', '-' and ':'", c.Prefix))
-	}
-	if c.TTLFloor < 0 {
-		errs = append(errs, fmt.Errorf("TTL floor %s is negative", c.TTLFloor))
-	}
-	return errors.Join(append(errs, c.OnFailure.validate())...)
+	return errors.Join(errs...)
 }
 
 var prefixForm = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
@@ -111,10 +90,12 @@ func ValidPrefix(prefix string) bool { return prefixForm.MatchString(prefix) }
 // Limit is the budget that this limiter enforces.
 func (l *Redis) Limit() Limit { return l.limit }
 
-// Keys are the names of all keys that an identity has here.
-func (l *Redis) Keys(identity string) []string { return []string{l.key(identity)} }
+// Keys are the names of all keys that an identity has here that needs no slot.
+func (l *Redis) Keys(identity string) []string { return l.KeysOf(Request{Key: identity}) }
 
-func (l *Redis) key(identity string) string { return l.head + tagged(identity) + "}" }
+// KeysOf are the names of all keys that a request touches; the first is the one
+// that it writes.
+func (l *Redis) KeysOf(r Request) []string { return l.keys(r.Slot, r.Key, r.Also) }
 
 // Allow decides r and charges it if it is admitted, in one round trip. It sends
 // the request to Redis at most once: if the reply is lost, the error wraps
@@ -123,7 +104,11 @@ func (l *Redis) key(identity string) string { return l.head + tagged(identity) +
 // Errors: an invalid request and a cancelled context are always returned; when
 // Redis cannot answer, Config.OnFailure decides.
 func (l *Redis) Allow(ctx context.Context, r Request) (Decision, error) {
-	return l.decide(ctx, r, l.nonce())
+	nonce := constantNonce
+	if l.algorithm.nonce {
+		nonce = l.nonces.next()
+	}
+	return l.decide(ctx, r, nonce)
 }
 
 // Peek returns the decision that Allow would have returned, and changes
@@ -133,22 +118,15 @@ func (l *Redis) Peek(ctx context.Context, r Request) (Decision, error) {
 	return l.decide(ctx, r, "")
 }
 
-// Reset forgets what an identity has used.
-func (l *Redis) Reset(ctx context.Context, identity string) error {
-	if err := l.client.Process(ctx, redis.NewIntCmd(ctx, "del", l.key(identity))); err != nil {
-		return fmt.Errorf("reset a key: %w", err)
+// Reset forgets what a request's identity has used, under both of its names. Only
+// Key, Also and Slot of the request matter.
+func (l *Redis) Reset(ctx context.Context, r Request) error {
+	for _, key := range l.KeysOf(r) {
+		if err := l.client.Process(ctx, redis.NewIntCmd(ctx, "del", key)); err != nil {
+			return fmt.Errorf("reset a key: %w", err)
+		}
 	}
 	return nil
-}
-
-// nonce names a request. It is unique under every key as long as no two of a
-// key's limiters drew the same 48 random bits. Algorithms that store no nonce
-// get a constant.
-func (l *Redis) nonce() string {
-	if !l.algorithm.nonce {
-		return "-"
-	}
-	return l.instance + strconv.FormatUint(l.requests.Add(1), 36)
 }
 
 func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, error) {
@@ -168,14 +146,11 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 
 // ask gets a decision from Redis, unless it is too late to ask.
 func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, error) {
-	var now, cost any = "", "1"
-	if !r.At.IsZero() {
-		now = r.At.UnixMicro()
+	keys := l.keys(r.Slot, r.Key, r.Also)
+	if err := together(l.client, keys); err != nil {
+		return Decision{}, err
 	}
-	if r.Cost > 1 {
-		cost = r.Cost
-	}
-	reply, err := l.script.Run(ctx, []string{l.key(r.Key)}, now, l.window, l.max, cost, nonce, l.ttlFloor)
+	reply, err := l.script.Run(ctx, keys, instant(r.At), l.window, l.max, units(r.Cost), nonce, l.ttlFloor)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -189,27 +164,8 @@ func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, err
 // read turns a reply of the scripts' convention into a decision.
 func (l *Redis) read(reply any) (Decision, error) {
 	var n [5]int64
-	values, ok := reply.([]any)
-	if !ok || len(values) != len(n) {
-		return Decision{}, fmt.Errorf("want %d integers, got %v", len(n), reply)
+	if err := integers(reply, n[:]); err != nil {
+		return Decision{}, err
 	}
-	for i, v := range values {
-		var ok bool
-		if n[i], ok = v.(int64); !ok {
-			return Decision{}, fmt.Errorf("value %d is a %T, want an integer: %v", i+1, v, reply)
-		}
-	}
-	d := Decision{
-		Allowed:    n[0] == 1,
-		Limit:      l.limit.Max,
-		Remaining:  n[1],
-		RetryAfter: micros(n[2]),
-		ResetAfter: micros(n[3]),
-		At:         time.UnixMicro(n[4]).UTC(),
-		Source:     SourceRedis,
-	}
-	if n[2] < 0 {
-		d.RetryAfter = Never
-	}
-	return d, nil
+	return l.decision([4]int64(n[:4]), n[4]), nil
 }

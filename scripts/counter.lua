@@ -2,7 +2,8 @@
 -- window's that a trailing window would still overlap. Constant memory, one
 -- string. An estimate: bursts at both ends of a trailing window reach 2 x max.
 --
--- KEYS[1]  the identity's key, holding "<window index> <current> <previous>"
+-- KEYS     the identity's key, holding "<window index> <current> <previous>";
+--          and, if it has another name, the key of that, which is only read
 -- ARGV     now_us|"", window_us, max, cost, nonce|"" (peek), ttl_floor_ms
 -- Reply    {allowed, remaining, retry_after_us, reset_after_us, now_us}
 -- The whole convention is in scripts.go.
@@ -20,21 +21,34 @@ if not now then
 end
 
 local index = math.floor(now / window)
-local current, previous = 0, 0
-local value = redis.call('GET', key)
-if value then
-  local i, c, p = string.match(value, '^(%d+) (%d+) (%d+)$')
-  if not i then
-    return redis.error_reply('ERR the key holds no sliding window counter: ' .. key)
-  end
-  i, c, p = tonumber(i), tonumber(c), tonumber(p)
-  if i >= index then
+local stored = {}
+for name = 1, #KEYS do
+  local value = redis.call('GET', KEYS[name])
+  if value then
+    local i, c, p = string.match(value, '^(%d+) (%d+) (%d+)$')
+    if not i then
+      return redis.error_reply('ERR the key holds no sliding window counter: ' .. KEYS[name])
+    end
+    stored[name] = { tonumber(i), tonumber(c), tonumber(p) }
     -- A caller whose clock is behind counts in the newest window, not in its own.
-    index, current, previous = i, c, p
-  elseif i == index - 1 then
-    previous = c
+    index = math.max(index, tonumber(i))
   end
 end
+
+-- What a name holds of this window and of the one before.
+local function counts(name)
+  local s = stored[name]
+  if s and s[1] == index then
+    return s[2], s[3]
+  elseif s and s[1] == index - 1 then
+    return 0, s[2]
+  end
+  return 0, 0
+end
+
+local own_current, own_previous = counts(1)
+local also_current, also_previous = counts(2)
+local current, previous = own_current + also_current, own_previous + also_previous
 
 local start = index * window
 local elapsed = math.max(now, start) - start
@@ -45,9 +59,9 @@ ttl = string.format('%.0f', math.max(ttl, tonumber(ARGV[6])))
 local carried = math.floor(previous * (window - elapsed) / window)
 local allowed = current + carried + cost <= max
 if allowed then
-  current = current + cost
+  own_current, current = own_current + cost, current + cost
   if not peek then
-    redis.call('SET', key, string.format('%.0f %.0f %.0f', index, current, previous), 'PX', ttl)
+    redis.call('SET', key, string.format('%.0f %.0f %.0f', index, own_current, own_previous), 'PX', ttl)
   end
 elseif not peek and redis.call('PTTL', key) == -1 then
   redis.call('PEXPIRE', key, ttl)

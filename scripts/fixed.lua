@@ -1,7 +1,8 @@
 -- Fixed window: count what was admitted since the last multiple of the window.
 -- Constant memory, one string. Admits up to 2 x max around an edge.
 --
--- KEYS[1]  the identity's key, holding "<window index> <used>"
+-- KEYS     the identity's key, holding "<window index> <used>"; and, if it has
+--          another name, the key of that, which is only read
 -- ARGV     now_us|"", window_us, max, cost, nonce|"" (peek), ttl_floor_ms
 -- Reply    {allowed, remaining, retry_after_us, reset_after_us, now_us}
 -- The whole convention is in scripts.go.
@@ -19,17 +20,25 @@ if not now then
 end
 
 local index = math.floor(now / window)
-local used = 0
-local value = redis.call('GET', key)
-if value then
-  local stored_index, stored_used = string.match(value, '^(%d+) (%d+)$')
-  if not stored_index then
-    return redis.error_reply('ERR the key holds no fixed window: ' .. key)
-  end
-  -- A caller whose clock is behind counts in the newest window, not in its own.
-  if tonumber(stored_index) >= index then
-    index = tonumber(stored_index)
-    used = tonumber(stored_used)
+local own, used = 0, 0
+for name = 1, #KEYS do
+  local value = redis.call('GET', KEYS[name])
+  if value then
+    local i, u = string.match(value, '^(%d+) (%d+)$')
+    if not i then
+      return redis.error_reply('ERR the key holds no fixed window: ' .. KEYS[name])
+    end
+    i, u = tonumber(i), tonumber(u)
+    -- A caller whose clock is behind counts in the newest window, not in its own.
+    if i > index then
+      index, own, used = i, 0, 0
+    end
+    if i == index then
+      used = used + u
+      if name == 1 then
+        own = u
+      end
+    end
   end
 end
 
@@ -40,9 +49,9 @@ ttl = string.format('%.0f', math.max(ttl, tonumber(ARGV[6])))
 
 local allowed = used + cost <= max
 if allowed then
-  used = used + cost
+  own, used = own + cost, used + cost
   if not peek then
-    redis.call('SET', key, string.format('%.0f %.0f', index, used), 'PX', ttl)
+    redis.call('SET', key, string.format('%.0f %.0f', index, own), 'PX', ttl)
   end
 elseif not peek and redis.call('PTTL', key) == -1 then
   redis.call('PEXPIRE', key, ttl)

@@ -6,7 +6,8 @@
 -- arrival time (tat): a unit costs window/max microseconds of it, so fractions
 -- are counted in parts of 1/max microsecond.
 --
--- KEYS[1]  the identity's key, holding "<tat in whole us> <parts> <max>"
+-- KEYS     the identity's key, holding "<tat in whole us> <parts> <max>"; and, if
+--          it has another name, the key of that, which is only read
 -- ARGV     now_us|"", window_us, max, cost, nonce|"" (peek), ttl_floor_ms
 -- Reply    {allowed, remaining, retry_after_us, reset_after_us, now_us}
 -- The whole convention is in scripts.go.
@@ -32,18 +33,24 @@ local function rescaled(parts, old)
   return whole * 65536 + math.ceil(rest / old)
 end
 
+-- Of two names, the one that was used last has seen the use of the other.
 local tat, parts = 0, 0
-local value = redis.call('GET', key)
-if value then
-  local t, p, m = string.match(value, '^(%d+) (%d+) ([1-9]%d*)$')
-  if not t then
-    return redis.error_reply('ERR the key holds no generic cell rate: ' .. key)
-  end
-  tat, parts, m = tonumber(t), tonumber(p), tonumber(m)
-  -- A changed max keeps the time that is owed; all of the new parts are a whole
-  -- microsecond, and work as one. A max of 0 has none.
-  if m ~= max and max > 0 then
-    parts = rescaled(parts, m)
+for name = 1, #KEYS do
+  local value = redis.call('GET', KEYS[name])
+  if value then
+    local t, p, m = string.match(value, '^(%d+) (%d+) ([1-9]%d*)$')
+    if not t then
+      return redis.error_reply('ERR the key holds no generic cell rate: ' .. KEYS[name])
+    end
+    t, p, m = tonumber(t), tonumber(p), tonumber(m)
+    -- A changed max keeps the time that is owed; all of the new parts are a whole
+    -- microsecond, and work as one. A max of 0 has none.
+    if m ~= max and max > 0 then
+      p = rescaled(p, m)
+    end
+    if t > tat or t == tat and p > parts then
+      tat, parts = t, p
+    end
   end
 end
 

@@ -4,13 +4,17 @@
 // # Calling convention
 //
 //	EVALSHA sha 1 KEY now_us window_us max cost nonce ttl_floor_ms
+//	EVALSHA sha 2 KEY ALSO now_us window_us max cost nonce ttl_floor_ms
 //
-//	KEYS[1]  the only key that is touched; it carries one identity's hash tag
+//	KEYS[1]  the only key that is written; it carries one identity's hash tag
+//	KEYS[2]  if given, the key of another name of the same identity, such as its
+//	         pseudonym before a rotation: its use counts too, and it is only read
 //	ARGV[1]  now_us: microseconds since the Unix epoch, or "" to let the
 //	         script read the server's TIME (once)
 //	ARGV[2]  window_us: length of the window in microseconds
 //	ARGV[3]  max: how much one window admits; 0 denies everything
-//	ARGV[4]  cost: how much this request takes, at least 1
+//	ARGV[4]  cost: how much this request takes, at least 1; a peek may ask about
+//	         0, which tells what there is
 //	ARGV[5]  nonce: a name for this request that is unique under the key;
 //	         "" is a peek: the same answer, and nothing is written
 //	ARGV[6]  ttl_floor_ms: the shortest time to live of the key, for callers
@@ -37,9 +41,19 @@
 //   - The first write is one that Redis refuses when it is out of memory, so a
 //     script is refused as a whole and never half done.
 //   - A stamp from the past never rolls the state back.
+//   - What cannot be decided is an error also of a peek, so that whoever peeks
+//     first never writes half of something.
+//
+// # Several budgets
+//
+// Several makes one script of several algorithms that charges all budgets of a
+// request or none. Its convention is in several.lua.
 package scripts
 
-import _ "embed"
+import (
+	_ "embed"
+	"strings"
+)
 
 // The sources, one algorithm each.
 var (
@@ -51,4 +65,22 @@ var (
 	Counter string
 	//go:embed gcra.lua
 	GCRA string
+
+	//go:embed several.lua
+	several string
 )
+
+// Part is an algorithm that takes part in Several.
+type Part struct{ Name, Source string }
+
+// Several is a script that decides budgets of these algorithms together. A
+// script's KEYS and ARGV are globals, so as a function with parameters of these
+// names it runs unchanged on keys and arguments of our choice.
+func Several(parts []Part) string {
+	var b strings.Builder
+	b.WriteString("local algorithms = {}\n")
+	for _, p := range parts {
+		b.WriteString("algorithms['" + p.Name + "'] = function(KEYS, ARGV)\n" + p.Source + "\nend\n")
+	}
+	return b.String() + several
+}

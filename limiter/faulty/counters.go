@@ -11,13 +11,13 @@ var counters = []Specimen{
 		Name:  "previous-never-found",
 		Doc:   "a counter looks for the previous window where it never is, and so acts as a fixed window",
 		Seen:  "https://github.com/upstash/ratelimit-js/pull/61",
-		edits: []edit{{`elseif i == index - 1 then`, `elseif i == index - window then`}},
+		edits: []edit{{`elseif s and s[1] == index - 1 then`, `elseif s and s[1] == index - window then`}},
 		base:  limiter.Counter, Claims: limiter.Counter, Scenario: "boundary-burst", Check: "conformance",
 	},
 	{
 		Name:  "previous-from-two-ago",
 		Doc:   "a counter takes the window before the previous one for the previous one",
-		edits: []edit{{`elseif i == index - 1 then`, `elseif i == index - 2 then`}},
+		edits: []edit{{`elseif s and s[1] == index - 1 then`, `elseif s and s[1] == index - 2 then`}},
 		base:  limiter.Counter, Claims: limiter.Counter, Scenario: "boundary-burst", Check: "conformance",
 	},
 	{
@@ -57,7 +57,7 @@ var counters = []Specimen{
 		Name:  "late-stamp-turns-counter-back",
 		Doc:   "a counter lets a caller whose clock is behind overwrite the newer window",
 		Seen:  "https://github.com/spring-cloud/spring-cloud-gateway/issues/2412",
-		edits: []edit{{`if i >= index then`, `if i == index then`}},
+		edits: []edit{{`index = math.max(index, tonumber(i))`, ``}},
 		base:  limiter.Counter, Claims: limiter.Counter, Scenario: "clock-behind", Check: "conformance",
 	},
 }

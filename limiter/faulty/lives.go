@@ -62,8 +62,8 @@ var lives = []Specimen{
 		Doc:  "the time to live is set with the first request of a window only, so a key that lost it stays for ever",
 		Seen: "https://github.com/Haraka/Haraka/issues/1757",
 		edits: []edit{
-			{`local used = 0`, "local used = 0\nlocal began = false"},
-			{`    used = tonumber(stored_used)`, "    used = tonumber(stored_used)\n    began = true"},
+			{`local own, used = 0, 0`, "local own, used = 0, 0\nlocal began = false"},
+			{`      used = used + u`, "      used = used + u\n      began = true"},
 			{`redis.call('SET', key, ` + writes + `, 'PX', ttl)`, `if began then
       redis.call('SET', key, ` + writes + `, 'KEEPTTL')
     else

@@ -54,7 +54,7 @@ var logs = []Specimen{
 		Doc:  "a log counts its entries before it removes the old ones, so the first request after a silence is denied",
 		Seen: "https://github.com/apache/shenyu/issues/6754",
 		edits: []edit{
-			{`redis.call('ZCOUNT', key, '(' .. oldest_live, '+inf')`, `redis.call('ZCARD', key)`},
+			{`redis.call('ZCOUNT', KEYS[name], '(' .. oldest_live, '+inf')`, `redis.call('ZCARD', KEYS[name])`},
 			{`return { allowed`, `if not peek then
   redis.call('ZREMRANGEBYSCORE', key, '-inf', oldest_live)
 end
@@ -74,10 +74,10 @@ return { allowed`},
 		Doc:  "a log takes its time in whole seconds, so entries leave up to a second early",
 		Seen: "https://github.com/zeromicro/go-zero/pull/1451",
 		edits: []edit{
-			{`-- Score of the entry that stands`, `local asked = now
+			{`-- Entries exactly one window old`, `local asked = now
 now = now - now % 1000000
 
--- Score of the entry that stands`},
+-- Entries exactly one window old`},
 			{`reset_after, now }`, `reset_after, asked }`},
 		},
 		base: limiter.Log, Claims: limiter.Log, Scenario: "saturate", Check: "conformance",

@@ -64,7 +64,7 @@ var namings = []Specimen{
 		Seen: "https://github.com/ProteGO-Safe/backend/issues/88",
 		edits: []edit{
 			{parses, `'^(%d+) (%d+) [%d.]+$'`},
-			{writes, `string.format('%.0f %.0f 203.0.113.9', index, used)`},
+			{writes, `string.format('%.0f %.0f 203.0.113.9', index, own)`},
 		},
 		base: limiter.Fixed, Claims: limiter.Fixed, Scenario: "boundary-burst", Check: "identity", Only: true,
 	},

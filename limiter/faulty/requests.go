@@ -18,7 +18,7 @@ var requests = []Specimen{
 	{
 		Name:  "cost-one-less",
 		Doc:   "a request of cost n is charged n-1 units",
-		edits: []edit{{`used = used + cost`, `used = used + math.max(cost - 1, 1)`}},
+		edits: []edit{{`own, used = own + cost, used + cost`, `own, used = own + math.max(cost - 1, 1), used + math.max(cost - 1, 1)`}},
 		base:  limiter.Fixed, Claims: limiter.Fixed, Scenario: "costs", Check: "conformance",
 	},
 	{

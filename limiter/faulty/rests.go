@@ -8,7 +8,7 @@ var rests = []Specimen{
 		Name: "dead-after-a-flood",
 		Doc:  "an identity that asked for more than five times its limit in one window is never admitted again",
 		edits: []edit{
-			{`if tonumber(stored_index) >= index then`, `if tonumber(stored_index) >= index or tonumber(stored_used) > 5 * max then`},
+			{`if i > index then`, `if i > index or u > 5 * max then`},
 			{heals, `elseif not peek and used <= 5 * max then
   redis.call('SET', key, string.format('%.0f %.0f', index, used + cost), 'PX', ttl)`},
 		},
@@ -19,10 +19,14 @@ var rests = []Specimen{
 		Name: "idle-overflow",
 		Doc:  "after eight windows of silence the time that passed overflows and becomes debt",
 		Seen: "https://github.com/bucket4j/bucket4j/issues/51",
-		edits: []edit{{`    used = tonumber(stored_used)` + "\n", `    used = tonumber(stored_used)
-  elseif (index - tonumber(stored_index) + 8) % 16 < 8 then
-    local passed = (index - tonumber(stored_index) + 8) % 16 - 8
-    used = tonumber(stored_used) - passed * max
+		edits: []edit{{`        own = u
+      end
+`, `        own = u
+      end
+    elseif (index - i + 8) % 16 < 8 then
+      local passed = (index - i + 8) % 16 - 8
+      used = u - passed * max
+      own = used
 `}},
 		base: limiter.Fixed, Claims: limiter.Fixed, Scenario: "boundary-burst", Check: "recovers", Only: true,
 	},
@@ -31,7 +35,7 @@ var rests = []Specimen{
 		Doc:  "each denial adds a mark to the key, for nothing: a flood makes writes and takes memory",
 		edits: []edit{
 			{parses, `'^(%d+) (%d+)%.*$'`},
-			{heals, `elseif not peek and value and redis.call('APPEND', key, '.') and redis.call('PTTL', key) == -1 then`},
+			{heals, `elseif not peek and redis.call('EXISTS', key) == 1 and redis.call('APPEND', key, '.') and redis.call('PTTL', key) == -1 then`},
 		},
 		base: limiter.Fixed, Claims: limiter.Fixed, Scenario: "boundary-burst", Check: "denied-is-free", Only: true,
 	},

@@ -18,7 +18,7 @@ const (
 	readsCost   = `local cost = tonumber(ARGV[4])`
 	fits        = `local allowed = used + cost <= max`
 	parses      = `'^(%d+) (%d+)$'`
-	writes      = `string.format('%.0f %.0f', index, used)`
+	writes      = `string.format('%.0f %.0f', index, own)`
 )
 
 // windows begin, end or count wrongly.
@@ -87,7 +87,7 @@ var windows = []Specimen{
 		Name:  "late-stamp-turns-window-back",
 		Doc:   "a fixed window lets a caller whose clock is behind overwrite the newer window",
 		Seen:  "https://github.com/zeromicro/go-zero/issues/4072",
-		edits: []edit{{`if tonumber(stored_index) >= index then`, `if tonumber(stored_index) == index then`}},
+		edits: []edit{{`if i > index then`, `if false then`}},
 		base:  limiter.Fixed, Claims: limiter.Fixed, Scenario: "clock-behind", Check: "conformance",
 	},
 	{
@@ -95,9 +95,9 @@ var windows = []Specimen{
 		Doc:  "the limit is stored with the key, and a later one is ignored",
 		Seen: "https://github.com/mailgun/gubernator/pull/40",
 		edits: []edit{
-			{`local stored_index, stored_used = string.match(value, ` + parses + `)`, `local stored_index, stored_used, stored_max = string.match(value, '^(%d+) (%d+) (%d+)$')`},
-			{`  -- A caller whose clock`, "  max = tonumber(stored_max)\n  -- A caller whose clock"},
-			{writes, `string.format('%.0f %.0f %.0f', index, used, max)`},
+			{`local i, u = string.match(value, ` + parses + `)`, `local i, u, m = string.match(value, '^(%d+) (%d+) (%d+)$')`},
+			{`    -- A caller whose clock`, "    max = tonumber(m)\n    -- A caller whose clock"},
+			{writes, `string.format('%.0f %.0f %.0f', index, own, max)`},
 		},
 		base: limiter.Fixed, Claims: limiter.Fixed, Scenario: "limit-cut", Check: "conformance",
 	},

@@ -67,10 +67,10 @@ func (p pair) reset(ctx context.Context, key string) error {
 	if !ok {
 		return nil
 	}
-	if err := r.Reset(ctx, key); err != nil {
+	if err := r.Reset(ctx, limiter.Request{Key: key}); err != nil {
 		return err
 	}
-	return p.model.(Resetter).Reset(ctx, key)
+	return p.model.(Resetter).Reset(ctx, limiter.Request{Key: key})
 }
 
 // ask puts one random request to both sides and returns its line.

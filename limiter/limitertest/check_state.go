@@ -131,7 +131,7 @@ func checkReset(ctx context.Context, s *subject) error {
 		}
 	}
 	for _, key := range []string{"a", "a", "never used"} {
-		if err := resetter.Reset(ctx, key); err != nil {
+		if err := resetter.Reset(ctx, limiter.Request{Key: key}); err != nil {
 			return fmt.Errorf("reset %q: %w", key, err)
 		}
 	}

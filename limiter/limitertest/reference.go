@@ -55,7 +55,8 @@ func (l referenceLimiter) Peek(_ context.Context, r limiter.Request) (limiter.De
 	return l.decide(r, false)
 }
 
-func (l referenceLimiter) Reset(_ context.Context, key string) error {
+func (l referenceLimiter) Reset(_ context.Context, r limiter.Request) error {
+	key := r.Key
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.states, key)

@@ -23,9 +23,9 @@ var specimens = []specimen{
 	mutant("vectors", "counts what is exactly one window old", limiter.Log, `'(' .. oldest_live`, `oldest_live`),
 	mutant("vectors", "weights in floating point", limiter.Counter,
 		`math.floor(previous * (window - elapsed) / window)`, `math.floor(previous * (1 - elapsed / window))`),
-	mutant("model", "forgets the window before", limiter.Counter, `i == index - 1`, `false`),
+	mutant("model", "forgets the window before", limiter.Counter, `s and s[1] == index - 1`, `false`),
 	mutant("model", "lets a late clock turn the window back", limiter.Fixed,
-		`tonumber(stored_index) >= index`, `tonumber(stored_index) == index`),
+		`if i > index then`, `if false then`),
 	mutant("retry", "always waits a whole window", limiter.Fixed, `retry_after = window_end - now`, `retry_after = window`),
 	mutant("retry", "waits one tick too little", limiter.Counter, `(count - room - 1) / count) + 1`, `(count - room - 1) / count)`),
 	mutant("burst", "names members after the time", limiter.Log, `= unit == 1 and nonce or`, `= unit == 1 and score or`),
@@ -117,7 +117,7 @@ func (d *deaf) Allow(ctx context.Context, r limiter.Request) (limiter.Decision, 
 	return d.inner.Allow(ctx, r)
 }
 
-func (d *deaf) Reset(context.Context, string) error { return nil }
+func (d *deaf) Reset(context.Context, limiter.Request) error { return nil }
 
 func (d *deaf) Keys(identity string) []string {
 	keys := d.inner.(Keyer).Keys(identity)

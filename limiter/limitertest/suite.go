@@ -71,9 +71,9 @@ type (
 	Peeker interface {
 		Peek(ctx context.Context, r limiter.Request) (limiter.Decision, error)
 	}
-	// Resetter forgets what a key used.
+	// Resetter forgets what the identity of a request has used.
 	Resetter interface {
-		Reset(ctx context.Context, key string) error
+		Reset(ctx context.Context, r limiter.Request) error
 	}
 	// Keyer names all keys on the server that hold an identity's state.
 	Keyer interface {

@@ -35,7 +35,7 @@ func (c Case) Run(ctx context.Context, open func(limiter.Limit) (limiter.Limiter
 			if !ok {
 				return f.join()
 			}
-			f.add(r.Reset(ctx, s.request.Key))
+			f.add(r.Reset(ctx, s.request))
 		default:
 			if err := s.send(ctx, l, c.base); err != nil {
 				f.add(fmt.Errorf("%s: %w", where, err))
