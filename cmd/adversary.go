@@ -127,7 +127,7 @@ func writeSteps(w io.Writer, a oracle.Attack) error {
 		if s.Cost > 1 {
 			each = fmt.Sprintf(" of %d units each", s.Cost)
 		}
-		fmt.Fprintf(t, "  %s\t%d offered%s\t%d admitted\n", fromEdge(s.At), s.Offered, each, s.Admitted)
+		fmt.Fprintf(t, "  %s\t%d offered%s\t%d admitted\n", scenarios.Offset(s.At), s.Offered, each, s.Admitted)
 	}
 	return t.Flush()
 }

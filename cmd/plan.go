@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +78,7 @@ func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 	fmt.Fprintln(t, "phase\tshape\tfrom\tuntil\trequests\twindows")
 	for i, phase := range p.Phases {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\n", phase.Name, phase.Shape,
-			fromEdge(phase.Start), fromEdge(phase.End), phase.Planned, windows(p, int32(i)))
+			scenarios.Offset(phase.Start), scenarios.Offset(phase.End), phase.Planned, windows(p, int32(i)))
 	}
 	fmt.Fprintln(t)
 	sends := func(string) string { return "" }
@@ -110,21 +109,9 @@ func writeArrivals(w io.Writer, p *scenarios.Plan) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\narrival\tat\tkey\tcost\t  phase")
 	for i, a := range p.Arrivals {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t  %s\n", i+1, fromEdge(a.At), a.Key, a.Cost, p.Phases[a.Phase].Name)
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t  %s\n", i+1, scenarios.Offset(a.At), a.Key, a.Cost, p.Phases[a.Phase].Name)
 	}
 	return t.Flush()
-}
-
-// fromEdge writes an offset as users write it in a scenario.
-func fromEdge(d time.Duration) string {
-	switch {
-	case d == 0:
-		return "edge"
-	case d < 0:
-		return "edge-" + limiter.FormatDuration(-d)
-	default:
-		return "edge+" + limiter.FormatDuration(d)
-	}
 }
 
 // windows names the windows that a phase touches, counted from the edge.

@@ -103,6 +103,9 @@ const (
 	SourceRedis      Source = "redis"
 	SourceFailOpen   Source = "fail-open"
 	SourceFailClosed Source = "fail-closed"
+	SourceLocal      Source = "local"
+	// SourceEdge is a coarse tier in front; see package edge.
+	SourceEdge Source = "edge"
 )
 
 // Limiter decides requests. Implementations are safe for concurrent use.

@@ -24,7 +24,7 @@ const maxKeys = 1_000_000
 // scenario reads the root mapping.
 func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 	out := &Scenario{Limit: d.Limit, Clock: d.Clock, Seed: d.Seed, Keys: Keys{Count: 1, Distribution: "uniform"}}
-	var phases, checks, drain, late *yaml.Node
+	var phases, checks, faults, timeout, drain, late *yaml.Node
 	s.mapping(root, "the scenario", []field{
 		{"version", true, s.version},
 		{"name", true, s.into(&out.Name, s.identifier("name"))},
@@ -35,7 +35,9 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"keys", false, func(_, v *yaml.Node) { s.keys(v, &out.Keys) }},
 		{"phases", true, func(_, v *yaml.Node) { phases = v }},
 		{"checks", false, func(_, v *yaml.Node) { checks = v }},
-		{"faults", false, s.faults},
+		{"faults", false, func(_, v *yaml.Node) { faults = v }},
+		{"on_failure", false, s.into(&out.OnFailure, s.oneOf("on_failure", FailurePolicies))},
+		{"timeout", false, func(_, v *yaml.Node) { timeout = v }},
 		{"drain", false, func(_, v *yaml.Node) { drain = v }},
 		{"late", false, func(_, v *yaml.Node) { late = v }},
 	})
@@ -55,6 +57,10 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 	}
 	s.wait("drain", drain, out, &out.Drain)
 	s.wait("late", late, out, &out.Late)
+	s.wait("timeout", timeout, out, &out.Timeout)
+	if faults != nil {
+		s.faults(faults, out)
+	}
 	if checks != nil {
 		s.sequence(checks, "checks", func(n *yaml.Node) { s.check(n, out) })
 	}
@@ -75,15 +81,6 @@ func (s *source) wait(what string, n *yaml.Node, out *Scenario, to *Expr) {
 func (s *source) version(_, v *yaml.Node) {
 	if text, ok := s.text(v, "version"); ok && text != strconv.Itoa(Version) {
 		s.report(v.Line, v.Column, "version %q is not known; this rlbench reads version %d", clip(text), Version)
-	}
-}
-
-// faults is part of the format; there are no kinds to inject yet.
-func (s *source) faults(key, v *yaml.Node) {
-	if v.Kind != yaml.SequenceNode {
-		s.report(v.Line, v.Column, "faults has to be a list")
-	} else if len(v.Content) > 0 {
-		s.report(key.Line, key.Column, "faults has to be empty: this rlbench injects none")
 	}
 }
 

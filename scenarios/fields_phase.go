@@ -46,7 +46,11 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 		{"limit", false, s.expr("limit", &p.Limit)},
 		{"skew", false, s.expr("skew", &p.Skew)},
 		{"jitter", false, s.expr("jitter", &p.Jitter)},
-		{"pseudonym", false, func(_, v *yaml.Node) { s.pseudonym(v, &p.Pseudonym) }},
+		{"pseudonym", false, func(_, v *yaml.Node) { s.pseudonym("pseudonym", v, &p.Pseudonym) }},
+		{"also", false, func(_, v *yaml.Node) {
+			p.Also = new(int32)
+			s.pseudonym("also", v, p.Also)
+		}},
 		{"repeat", false, func(_, v *yaml.Node) { p.Repeat = s.repeat(v, at) }},
 		{"retry", false, func(_, v *yaml.Node) { p.Retry = s.retry(v, at) }},
 	}
@@ -86,14 +90,14 @@ func (s *source) phaseName(n *yaml.Node, p Phase) {
 	}
 }
 
-func (s *source) pseudonym(n *yaml.Node, to *int32) {
-	text, ok := s.text(n, "pseudonym")
+func (s *source) pseudonym(what string, n *yaml.Node, to *int32) {
+	text, ok := s.text(n, what)
 	if !ok {
 		return
 	}
 	number, err := strconv.Atoi(text)
 	if err != nil || number < 0 || number > maxPseudonym {
-		s.report(n.Line, n.Column, "pseudonym %q: want a whole number from 0 to %d", clip(text), maxPseudonym)
+		s.report(n.Line, n.Column, "%s %q: want a whole number from 0 to %d", what, clip(text), maxPseudonym)
 		return
 	}
 	*to = int32(number)

@@ -32,9 +32,25 @@ type Measures struct {
 	// where no check asks for them, and under the virtual clock there is no
 	// Response.
 	Service, Response []time.Duration
+	// ByOpen, ByClosed and ByLocal are decisions of the failure policy, and ByEdge
+	// denials of a tier in front. They are part of Admitted and Denied.
+	ByOpen, ByClosed, ByLocal, ByEdge int64
+	// Recovery is the longest time from the end of a fault to the next decision by
+	// Redis; absent if there was no fault, or no such decision.
+	Recovery *time.Duration
+	// Overcounted is where the limiter said that most was used of a budget, measured
+	// by all that can have been counted of it until then; zero if it does not tell.
+	Overcounted Overcount
 	// Examined is what was found in Redis afterwards; nil for a phase.
 	Examined *Examination
 }
+
+// Overcount is how many units a limiter said were used, and how many at most were
+// sent that it can have counted.
+type Overcount struct{ Used, Sent int64 }
+
+// Elsewhere is how many decisions were not the limiter's own.
+func (m Measures) Elsewhere() int64 { return m.ByOpen + m.ByClosed + m.ByLocal + m.ByEdge }
 
 // Metric is a number that checks can be about.
 type Metric struct {
@@ -67,6 +83,19 @@ var Metrics = []Metric{
 	{"missed", "requests that were never sent", true, counted(func(m Measures) int64 { return m.Missed }), false},
 	{"error_rate", "errored and unknown requests per sent request, 0 to 1", true, func(m Measures) (Quantity, bool) {
 		return ratio(m.Errored+m.Unknown, m.Planned-m.Missed)
+	}, false},
+	{"failed_open", "requests that the failure policy admitted", true, counted(func(m Measures) int64 { return m.ByOpen }), false},
+	{"failed_closed", "requests that the failure policy denied", true, counted(func(m Measures) int64 { return m.ByClosed }), false},
+	{"decided_locally", "requests that the cap of the process decided while Redis was away", true, counted(func(m Measures) int64 { return m.ByLocal }), false},
+	{"denied_at_edge", "requests that the tier in front denied", false, counted(func(m Measures) int64 { return m.ByEdge }), false},
+	{"recovery", "longest time from the end of a fault to the next decision by Redis", false, func(m Measures) (Quantity, bool) {
+		if m.Recovery == nil {
+			return Quantity{}, false
+		}
+		return duration(*m.Recovery), true
+	}, true},
+	{"overcounted", "units that the limiter counted per unit that can have been counted, at the most; above 1 a request was counted twice", false, func(m Measures) (Quantity, bool) {
+		return ratio(m.Overcounted.Used, m.Overcounted.Sent)
 	}, false},
 	{"admitted_share", "admitted requests per decided request, 0 to 1", false, func(m Measures) (Quantity, bool) {
 		return ratio(m.Admitted, m.Admitted+m.Denied)

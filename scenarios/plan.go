@@ -35,7 +35,8 @@ type PlannedPhase struct {
 	// Span is the length of one repetition, 0 if it is one instant; Period is how
 	// far repetitions are apart, 0 if there is one.
 	Span, Period time.Duration
-	Pseudonym    int32 // of every client in this phase
+	Pseudonym    int32  // of every client in this phase
+	Also         *int32 // another one that the limiter is told; nil is none
 	// Retry is how clients of this phase retry; nil if they do not. Their retries
 	// belong to the phase behind it, whose RetryOf is this phase's name.
 	Retry   *RetryPlan
@@ -63,13 +64,15 @@ type Plan struct {
 	Keys     int
 	Phases   []PlannedPhase
 	Arrivals []Arrival // in order of At; equal instants in order of phase
-	// Drain and Late are the scenario's, in numbers.
-	Drain, Late time.Duration
+	Faults   []PlannedFault
+	// OnFailure is the scenario's; Drain, Late and Timeout are, in numbers.
+	OnFailure            string
+	Drain, Late, Timeout time.Duration
 }
 
 // NewPlan computes the timetable.
 func NewPlan(s *Scenario) (*Plan, error) {
-	p := &Plan{Scenario: s.Name, Limit: s.Limit, Clock: s.Clock, Seed: s.Seed, Keys: s.Keys.Count}
+	p := &Plan{Scenario: s.Name, Limit: s.Limit, Clock: s.Clock, Seed: s.Seed, Keys: s.Keys.Count, OnFailure: s.OnFailure}
 	pick := s.Keys.picker()
 	next := time.Duration(0) // the edge
 	for i, phase := range s.Phases {
@@ -95,6 +98,16 @@ func NewPlan(s *Scenario) (*Plan, error) {
 	if p.Drain, err = s.wait(s.Drain); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: drain: %w", s.Name, err)
 	}
+	if p.Timeout, err = s.wait(s.Timeout); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: timeout: %w", s.Name, err)
+	}
+	for i, f := range s.Faults {
+		planned, wrong := f.resolve(s.Limit, p.Phases)
+		if len(wrong) > 0 {
+			return nil, fmt.Errorf("plan scenario %s: fault %d: %s: %w", s.Name, i+1, wrong[0].field, wrong[0].err)
+		}
+		p.Faults = append(p.Faults, planned)
+	}
 	if s.Clock == Virtual && p.Drain > 0 {
 		return nil, fmt.Errorf("plan scenario %s: drain waits in real time; choose --clock server or client", s.Name)
 	}
@@ -109,7 +122,7 @@ func tooMany(s *Scenario) error {
 func (p PlannedPhase) retries() PlannedPhase {
 	return PlannedPhase{
 		Name: p.Name + RetrySuffix, Shape: "retry", Start: p.Start, End: p.Start + p.Retry.Within,
-		Limit: p.Limit, Skew: p.Skew, Pseudonym: p.Pseudonym, RetryOf: p.Name,
+		Limit: p.Limit, Skew: p.Skew, Pseudonym: p.Pseudonym, Also: p.Also, RetryOf: p.Name,
 	}
 }
 
@@ -144,7 +157,7 @@ func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Durat
 	arrivals, err := spread(s, shape, n, rand.New(rand.NewPCG(s.Seed, uint64(index))), place, pick)
 	return PlannedPhase{
 		Name: phase.Name, Shape: phase.Shape, Start: n.start, End: end, Planned: int64(len(arrivals)), Wanted: int64(len(arrivals)),
-		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Retry: n.retry,
+		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Also: phase.Also, Retry: n.retry,
 		Span: n.demand.span + n.jitter, Period: n.period,
 	}, arrivals, err
 }
@@ -175,6 +188,21 @@ func spread(s *Scenario, shape Shape, n numbers, rng *rand.Rand, place int32, pi
 		}
 	}
 	return arrivals, nil
+}
+
+// Identity is who sends an arrival. Pseudonyms of a client that the limiter is told
+// together are one identity, under the lowest of their numbers.
+func (p *Plan) Identity(a Arrival) Identity {
+	who := p.Phases[a.Phase].Pseudonym
+	for again := true; again; {
+		again = false
+		for _, phase := range p.Phases {
+			if phase.Also != nil && max(phase.Pseudonym, *phase.Also) == who && phase.Pseudonym != *phase.Also {
+				who, again = min(phase.Pseudonym, *phase.Also), true
+			}
+		}
+	}
+	return Identity{Key: a.Key, Pseudonym: who}
 }
 
 // Edge is the window boundary that the virtual clock runs around: the first one
@@ -224,10 +252,19 @@ func (p *Plan) Hash() string {
 		if phase.Limit != p.Limit || phase.Skew != 0 || phase.Pseudonym != 0 {
 			fmt.Fprintf(h, " %s %d %d", phase.Limit, phase.Skew.Microseconds(), phase.Pseudonym)
 		}
+		if phase.Also != nil {
+			fmt.Fprintf(h, " also %d", *phase.Also)
+		}
 		if phase.Retry != nil {
 			fmt.Fprintf(h, " %+v", *phase.Retry)
 		}
 		fmt.Fprintln(h)
+	}
+	for _, f := range p.Faults {
+		fmt.Fprintf(h, "fault %+v\n", f)
+	}
+	if p.OnFailure != "" {
+		fmt.Fprintf(h, "on failure %s\n", p.OnFailure)
 	}
 	var buf [24]byte
 	for _, a := range p.Arrivals {
@@ -238,4 +275,16 @@ func (p *Plan) Hash() string {
 		h.Write(buf[:])
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Offset writes an offset from the edge as users write it in a scenario.
+func Offset(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "edge"
+	case d < 0:
+		return "edge-" + limiter.FormatDuration(-d)
+	default:
+		return "edge+" + limiter.FormatDuration(d)
+	}
 }

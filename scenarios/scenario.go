@@ -17,6 +17,12 @@ type Scenario struct {
 	Keys              Keys
 	Phases            []Phase
 	Checks            []Check
+	Faults            []Fault
+	// OnFailure is one of FailurePolicies: what the limiter does when Redis cannot
+	// answer; "" hands the error to the tester.
+	OnFailure string
+	// Timeout bounds a decision; absent is what the command line says.
+	Timeout Expr
 	Seed              uint64
 	// Drain is how long to wait after the last request before what is left in
 	// Redis is counted; absent does not wait. Only real time can drain.
@@ -25,6 +31,9 @@ type Scenario struct {
 	// is a hundredth of the window, at least 1 ms.
 	Late Expr
 }
+
+// FailurePolicies are what a limiter can do when Redis cannot answer.
+var FailurePolicies = []string{"error", "open", "closed", "local"}
 
 // Clock says whose time decides.
 type Clock string
@@ -105,6 +114,9 @@ type Phase struct {
 	// Pseudonym numbers the pseudonym that each client has in this phase: another
 	// number is another identity of the same client.
 	Pseudonym int32
+	// Also is another pseudonym of each client that the limiter is told too, so that
+	// its use counts; nil is none.
+	Also *int32
 	// Repeat does the phase several times.
 	Repeat *Repeat
 	// Retry makes clients send again what was denied.

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,22 +28,29 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		}}
 	}
 	histories, doubtful := operations(c)
+	replies := lostOperations(c)
 	unordered, open := false, false
 	for _, id := range identities(histories) {
-		s := newSearch(c.Algorithm.Model, c.Tells, histories[id], c.Plan.Clock == scenarios.Server)
-		switch outcome := s.run(); {
-		case outcome == explained:
-		case outcome == gaveUp:
-			unordered = true
-		case doubtful[id]:
-			open = true
-		default:
-			// One identity that contradicts the model is enough, whatever the others do.
-			return []scenarios.Finding{{
-				Check: "conformance", Verdict: scenarios.Fail,
-				Message:  fmt.Sprintf("%s is not what it claims: a decision differs from the model %q", c.Name, c.Algorithm.Name),
-				Evidence: s.explain(c),
-			}}
+		// Where it is known when a lost request would have been decided, both fates
+		// can be tried.
+		undecided := doubtful[id] && len(replies[id]) == 0
+		ops, exact := lives(c, slices.Concat(histories[id], replies[id]))
+		for _, life := range ops {
+			s := newSearch(c.Algorithm.Model, c.Tells, life, c.Plan.Clock == scenarios.Server)
+			switch outcome := s.run(); {
+			case outcome == explained:
+			case outcome == gaveUp:
+				unordered = true
+			case undecided || !exact:
+				open = true
+			default:
+				// One identity that contradicts the model is enough, whatever the others do.
+				return []scenarios.Finding{{
+					Check: "conformance", Verdict: scenarios.Fail,
+					Message:  fmt.Sprintf("%s is not what it claims: a decision differs from the model %q", c.Name, c.Algorithm.Name),
+					Evidence: s.explain(c),
+				}}
+			}
 		}
 	}
 	switch {
@@ -50,12 +58,18 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return []scenarios.Finding{inconclusive(j, "conformance", "order-unknown",
 			fmt.Sprintf("%s: too many concurrent requests to find the order in which they were decided", c.Name),
 			"lower --max-in-flight or use --clock virtual")}
+	case open && accidents(c) == 0:
+		// What the scenario does on purpose is no reason to doubt all the rest.
+		return []scenarios.Finding{{
+			Check: "conformance", Verdict: scenarios.Inconclusive, Warn: true,
+			Message: c.Name + ": not judged by its model, because replies were lost on purpose, and in real time nobody knows what became of those requests",
+		}}
 	case open:
 		return []scenarios.Finding{inconclusive(j, "conformance", "unknown-outcomes",
 			fmt.Sprintf("%s: requests of unknown fate leave an identity's decisions open", c.Name),
 			"raise --timeout so that fewer replies are lost")}
 	}
-	n := j.Measures.Admitted + j.Measures.Denied
+	n := j.Measures.Admitted + j.Measures.Denied - j.Measures.Elsewhere()
 	return []scenarios.Finding{{Check: "conformance", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d decisions equal the model's", n)}}
 }
 
@@ -86,27 +100,63 @@ type operation struct {
 	cost       int64
 	limit      limiter.Limit
 	decision   limiter.Decision
+	// lost says that no reply came: the limiter may have decided it or not, and
+	// then nobody knows how.
+	lost bool
 }
 
-// operations splits a history by identity, in the order of sending, and names
-// the identities for which something of unknown fate was sent.
+// operations splits what the limiter decided by identity, in the order of
+// sending, and names the identities for which something of unknown fate was sent.
+// Names of one client that the limiter is told together are one identity.
 func operations(c *Case) (map[scenarios.Identity][]operation, map[scenarios.Identity]bool) {
+	return operationsOf(c, c.Plan.Identity)
+}
+
+// operationsOf does so for identities of one's own choice.
+func operationsOf(c *Case, who func(scenarios.Arrival) scenarios.Identity) (map[scenarios.Identity][]operation, map[scenarios.Identity]bool) {
 	histories := map[scenarios.Identity][]operation{}
 	doubtful := map[scenarios.Identity]bool{}
 	for i, r := range c.Results {
 		arrival := c.Plan.Arrivals[i]
-		phase := c.Plan.Phases[arrival.Phase]
-		id := scenarios.Identity{Key: arrival.Key, Pseudonym: phase.Pseudonym}
-		switch r.Outcome {
-		case scenarios.Unknown:
+		id := who(arrival)
+		switch {
+		case lost(r):
 			doubtful[id] = true
-		case scenarios.Admitted, scenarios.Denied:
+		case elsewhere(r):
+		case r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied:
 			histories[id] = append(histories[id], operation{
-				sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: arrival.Cost, limit: phase.Limit, decision: r.Decision,
+				sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: arrival.Cost,
+				limit: c.Plan.Phases[arrival.Phase].Limit, decision: r.Decision,
 			})
 		}
 	}
 	return histories, doubtful
+}
+
+// lost reports whether nobody knows if the limiter has counted a request, whoever
+// decided in the end.
+func lost(r scenarios.Result) bool {
+	return r.Outcome == scenarios.Unknown || byPolicy(r) && errors.Is(r.Decision.Cause, limiter.ErrUnknown)
+}
+
+// lostOperations are those, where the instant is known by which the limiter would
+// have decided: virtual time is planned.
+func lostOperations(c *Case) map[scenarios.Identity][]operation {
+	histories := map[scenarios.Identity][]operation{}
+	if c.Plan.Clock != scenarios.Virtual {
+		return histories
+	}
+	for i, r := range c.Results {
+		if !lost(r) {
+			continue
+		}
+		arrival := c.Plan.Arrivals[i]
+		phase, id := c.Plan.Phases[arrival.Phase], c.Plan.Identity(arrival)
+		histories[id] = append(histories[id], operation{
+			sent: r.Sent, done: 1<<63 - 1, at: c.Edge.Add(arrival.At + phase.Skew).UnixMicro(), cost: arrival.Cost, limit: phase.Limit, lost: true,
+		})
+	}
+	return histories
 }
 
 // identities are those of histories, in order: a map has none, and the same case

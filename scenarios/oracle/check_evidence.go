@@ -12,7 +12,7 @@ import (
 // partial reports whether the limiter saw less traffic than was planned.
 func partial(c *Case, j *scenarios.Judgement) bool {
 	m := j.Measures
-	return c.Interrupted || c.Lost != nil || m.Missed+m.Errored+m.Unknown > 0
+	return c.Interrupted || c.Lost != nil || m.Missed+accidents(c) > 0
 }
 
 // displaced reports whether it saw the traffic at other times than planned.
@@ -41,16 +41,21 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return because("retries-curbed", fmt.Sprintf("clients gave up after %d retries", scenarios.MaxRetries), "shorten within, or lengthen the wait of retry")
 	case m.Missed > 0:
 		return because("missed-schedule", fmt.Sprintf("%d of %d requests were never sent", m.Missed, m.Planned), "raise --max-in-flight or lower the rate")
-	case m.Admitted+m.Denied == 0:
+	case c.Control != nil && c.Control.Verdict != scenarios.Pass:
+		return because("control-failed", "the run without the faults does not pass, so what this one shows is not theirs", "look at the row of the control run first")
+	case m.Admitted+m.Denied == 0 && accidents(c) > 0:
 		return because("no-decisions", fmt.Sprintf("none of %d requests was decided: %s", sent, firstError(c)), helpWith(c, "look at the target's own log"))
-	case m.Errored+m.Unknown > 0:
-		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", m.Errored+m.Unknown, sent, firstError(c)), helpWith(c, "look at the target's own log, or raise --timeout"))
+	case accidents(c) > 0:
+		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", accidents(c), sent, firstError(c)), helpWith(c, "look at the target's own log, or raise --timeout"))
 	case c.Misplaced > 0:
 		return because("boundary-missed", fmt.Sprintf("%d decisions fell on the wrong side of a window edge, or before a phase that was to be over", c.Misplaced), fmt.Sprintf("a request is planned %s from an edge; use a longer window, a quieter machine or --clock virtual", closest(c.Plan)))
 	case j.Lag.P99 > latest(c):
 		return because("late", fmt.Sprintf("one request in a hundred was sent more than %s late; %s is allowed", j.Lag.P99.Round(time.Microsecond), latest(c)), "use a longer window, fewer requests at once or --clock virtual")
 	}
-	return []scenarios.Finding{{Check: "evidence", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d requests were sent and decided", sent)}}
+	if n := m.Errored + m.Unknown; n > 0 {
+		return passed("evidence", "all %d requests were sent, and %d failed while there was trouble on purpose", sent, n)
+	}
+	return passed("evidence", "all %d requests were sent and decided", sent)
 }
 
 // closest is how near to the end of its window a request is planned.
@@ -75,7 +80,7 @@ func latest(c *Case) time.Duration {
 
 func firstError(c *Case) string {
 	for _, r := range c.Results {
-		if r.Err != nil {
+		if r.Err != nil && !onPurpose(c, r) {
 			return r.Err.Error()
 		}
 	}

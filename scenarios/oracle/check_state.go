@@ -50,22 +50,26 @@ func shortLived(c *Case) []scenarios.Finding {
 		return nil
 	}
 	type life struct{ ttl, read time.Duration }
-	lives := map[scenarios.Identity]life{}
+	longest := map[scenarios.Identity]life{}
 	for _, k := range c.Examined.Keys {
-		if l := lives[k.Identity]; k.TTL >= l.ttl {
-			lives[k.Identity] = life{k.TTL, k.Read}
+		if l := longest[k.Identity]; k.TTL >= l.ttl {
+			longest[k.Identity] = life{k.TTL, k.Read}
 		}
 	}
-	histories, doubtful := operations(c)
+	// Each name has a key of its own, whoever counts them together.
+	histories, doubtful := operationsOf(c, func(a scenarios.Arrival) scenarios.Identity {
+		return scenarios.Identity{Key: a.Key, Pseudonym: c.Plan.Phases[a.Phase].Pseudonym}
+	})
 	for _, id := range c.Examined.Sample {
-		if doubtful[id] {
+		ops, exact := lives(c, histories[id])
+		if doubtful[id] || !exact {
 			continue
 		}
-		reset, since, ok := needed(c, histories[id])
+		reset, since, ok := needed(c, ops[len(ops)-1])
 		if !ok {
 			continue
 		}
-		l, exists := lives[id]
+		l, exists := longest[id]
 		if !exists {
 			l.read = c.Examined.Read
 		}

@@ -25,7 +25,7 @@ func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 		for _, i := range agenda.Take() {
 			arrival := agenda.Arrival(i)
 			phase := virtual.Phases[arrival.Phase]
-			id := scenarios.Identity{Key: arrival.Key, Pseudonym: phase.Pseudonym}
+			id := virtual.Identity(arrival)
 			if states[id] == nil {
 				states[id] = a.Model.Init()
 			}

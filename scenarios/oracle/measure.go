@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -17,11 +18,13 @@ type decided struct {
 	cost     int64
 	admitted bool
 	phase    int32
+	// elsewhere says that the limiter itself was not asked.
+	elsewhere bool
 }
 
 // measure counts outcomes, peaks and wrong decisions, for the whole scenario
 // and for each phase. Clients are told apart by key, whatever their pseudonyms;
-// the highest peaks of one pseudonym are returned beside.
+// the highest peaks of one identity are returned beside.
 func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	limit := c.Plan.Limit
 	short := max(limit.Window/shortShare, time.Microsecond).Truncate(time.Microsecond)
@@ -51,11 +54,12 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 			m.PeakInWindow = max(m.PeakInWindow, peak(mine, limit.Window))
 			m.PeakInShort = max(m.PeakInShort, peak(mine, short))
 		}
-		for _, own := range byPseudonym(c.Plan, history) {
+		for _, own := range byIdentity(c.Plan, history) {
 			perIdentity.most = max(perIdentity.most, peak(own, limit.Window))
 			perIdentity.sure = max(perIdentity.sure, peak(own, certain))
 		}
 	}
+	j.Measures.Recovery, j.Measures.Overcounted = recovery(c), overcounted(c)
 	crowds(c, all, short)
 	times(c, all)
 	j.Lag = lag(c)
@@ -69,7 +73,7 @@ func tally(c *Case, j *scenarios.Judgement) [][]decided {
 		arrival := c.Plan.Arrivals[i]
 		phase := &j.Phases[arrival.Phase]
 		for _, m := range []*scenarios.Measures{&j.Measures, &phase.Measures} {
-			count(m, result.Outcome)
+			count(m, result)
 			if c.Plan.Phases[arrival.Phase].RetryOf == "" {
 				m.Wanted++
 			}
@@ -85,7 +89,7 @@ func tally(c *Case, j *scenarios.Judgement) [][]decided {
 			admittedAt(&phase.Measures, at.Sub(c.Edge))
 		}
 		byKey[arrival.Key] = append(byKey[arrival.Key], decided{
-			at: at.UnixMicro(), cost: arrival.Cost, admitted: admitted, phase: arrival.Phase,
+			at: at.UnixMicro(), cost: arrival.Cost, admitted: admitted, phase: arrival.Phase, elsewhere: elsewhere(result),
 		})
 	}
 	// What clients wanted, whether or not they came to send it.
@@ -127,12 +131,15 @@ func vague(c *Case) time.Duration {
 	return longest
 }
 
-// byPseudonym splits the admissions of a client by the name that it used.
-func byPseudonym(p *scenarios.Plan, history []decided) map[int32][]decided {
-	split := map[int32][]decided{}
+// byIdentity splits what the limiter itself admitted to a client by the identity
+// that it had.
+func byIdentity(p *scenarios.Plan, history []decided) map[scenarios.Identity][]decided {
+	split := map[scenarios.Identity][]decided{}
 	for _, d := range admissions(history, -1) {
-		name := p.Phases[d.phase].Pseudonym
-		split[name] = append(split[name], d)
+		if !d.elsewhere {
+			id := p.Identity(scenarios.Arrival{Phase: d.phase})
+			split[id] = append(split[id], d)
+		}
 	}
 	return split
 }
@@ -163,9 +170,19 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-func count(m *scenarios.Measures, o scenarios.Outcome) {
+func count(m *scenarios.Measures, r scenarios.Result) {
 	m.Planned++
-	switch o {
+	switch r.Decision.Source {
+	case limiter.SourceFailOpen:
+		m.ByOpen++
+	case limiter.SourceFailClosed:
+		m.ByClosed++
+	case limiter.SourceLocal:
+		m.ByLocal++
+	case limiter.SourceEdge:
+		m.ByEdge++
+	}
+	switch r.Outcome {
 	case scenarios.Admitted:
 		m.Admitted++
 	case scenarios.Denied:

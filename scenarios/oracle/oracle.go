@@ -37,6 +37,11 @@ type Case struct {
 	// MaxOvershoot is how far the peak may exceed the limit, as a share of it;
 	// nil does not ask.
 	MaxOvershoot *big.Rat
+	// Faults[i] is what became of Plan.Faults[i].
+	Faults []scenarios.FaultResult
+	// Control is the run without the faults that the plan has; nil if there are
+	// none.
+	Control *scenarios.Judgement
 	// Misplaced, Interrupted, Curbed and Lost are the runner's account of what went
 	// wrong with the traffic.
 	Misplaced   int
@@ -56,6 +61,8 @@ type check struct {
 // checks is the table of built-in checks, in the order of findings. To add one,
 // add its row.
 var checks = []check{
+	{"faults", "every fault of the scenario hit somebody", faults},
+	{"policy", "what Redis did not decide was decided as the failure policy says", policy},
 	{"evidence", "enough was sent, on time, in the window it was meant for", evidence},
 	{"promise", "the most admitted to an identity in any trailing window is at most what the algorithm promises", promise},
 	{"conformance", "every decision equals the model's, in some order that the times allow", conformance},
@@ -99,7 +106,9 @@ func Judge(c *Case) (*scenarios.Judgement, error) {
 		}
 	}
 	if c.Algorithm != nil && !skewed(c.Plan) {
-		worst := c.Algorithm.Worst(loosest(c.Plan))
+		// Who forgets everything may admit another limit at once.
+		limit := loosest(c.Plan)
+		worst := c.Algorithm.Worst(limit) + int64(len(losses(c)))*limit.Max
 		j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity.most, Kept: perIdentity.sure <= worst}
 	}
 	for _, check := range checks {

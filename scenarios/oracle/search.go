@@ -25,6 +25,7 @@ type search struct {
 	timed bool
 
 	used    []bool
+	taken   int // how many are used of those that were answered
 	low     int // everything below is used
 	steps   int
 	deepest place
@@ -64,6 +65,7 @@ type frame struct {
 	state any
 	next  []int
 	tried int
+	lost  []int // requests without a reply, of which any may have been decided now
 	took  int
 	low   int
 	known []answer
@@ -79,9 +81,15 @@ type answer struct {
 // run is a depth-first search with a stack of its own, since histories are long.
 func (s *search) run() outcome {
 	stack := []frame{s.frameAt(s.model.Init())}
+	answered := 0
+	for _, op := range s.ops {
+		if !op.lost {
+			answered++
+		}
+	}
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
-		if len(stack) > len(s.ops) {
+		if s.taken == answered {
 			return explained
 		}
 		if s.steps > maxSteps+maxSteps*len(s.ops) {
@@ -91,16 +99,30 @@ func (s *search) run() outcome {
 		if !ok {
 			stack = stack[:len(stack)-1]
 			if len(stack) > 0 {
-				s.used[stack[len(stack)-1].took] = false
+				s.leave(stack[len(stack)-1].took)
 				s.low = stack[len(stack)-1].low
 			}
 			continue
 		}
 		top.took = op
-		s.used[op] = true
+		s.take(op)
 		stack = append(stack, s.frameAt(state))
 	}
 	return contradicted
+}
+
+func (s *search) take(op int) {
+	s.used[op] = true
+	if !s.ops[op].lost {
+		s.taken++
+	}
+}
+
+func (s *search) leave(op int) {
+	s.used[op] = false
+	if !s.ops[op].lost {
+		s.taken--
+	}
 }
 
 // frameAt lists what may come next, different requests only in the order of
@@ -111,6 +133,8 @@ func (s *search) frameAt(state any) frame {
 		s.low++
 	}
 	candidates := s.candidates()
+	lost := slices.DeleteFunc(slices.Clone(candidates), func(i int) bool { return !s.ops[i].lost })
+	candidates = slices.DeleteFunc(candidates, func(i int) bool { return s.ops[i].lost })
 	slices.SortStableFunc(candidates, func(a, b int) int {
 		x, y := s.ops[a], s.ops[b]
 		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.cost, y.cost), cmp.Compare(x.limit.Max, y.limit.Max), cmp.Compare(x.done, y.done))
@@ -122,7 +146,7 @@ func (s *search) frameAt(state any) frame {
 			candidates = candidates[:end]
 		}
 	}
-	return frame{state: state, next: candidates, low: before}
+	return frame{state: state, next: candidates, lost: lost, low: before}
 }
 
 // candidates are the unused requests that were sent before any unused one was
@@ -145,7 +169,7 @@ func (s *search) candidates() []int {
 func (s *search) step(f *frame, depth int) (any, int, bool) {
 	if f.tried == 0 {
 		if op, ok := s.denial(f); ok {
-			f.tried, f.known = len(f.next), nil
+			f.tried, f.known, f.lost = len(f.next), nil, nil
 			return f.state, op, true
 		}
 	}
@@ -167,6 +191,22 @@ func (s *search) step(f *frame, depth int) (any, int, bool) {
 		}
 		if depth > s.deepest.depth {
 			s.deepest = place{depth, f.state, first}
+		}
+	}
+	return s.unanswered(f)
+}
+
+// unanswered takes the next request without a reply that would have changed the
+// state if it was decided now. To leave it out needs no step.
+func (s *search) unanswered(f *frame) (any, int, bool) {
+	for len(f.lost) > 0 {
+		i := f.lost[0]
+		f.lost = f.lost[1:]
+		state, d := s.decide(f, s.ops[i])
+		// Of those that are alike, one is as good as the other.
+		f.lost = slices.DeleteFunc(f.lost, func(other int) bool { return alike(s.ops[other], s.ops[i]) })
+		if d.Allowed {
+			return state, i, true
 		}
 	}
 	return nil, 0, false

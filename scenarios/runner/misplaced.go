@@ -19,6 +19,9 @@ func (r *run) misplaced() int {
 		if result.Outcome != scenarios.Admitted && result.Outcome != scenarios.Denied {
 			continue
 		}
+		if r.saboteur.delayed(result) {
+			continue // late on purpose
+		}
 		if r.outside(i) || r.begun(i) < over[r.Plan.Arrivals[i].Phase] {
 			n++
 		}

@@ -34,8 +34,19 @@ type Config struct {
 	Stopwatch func() time.Duration
 	// Waiting is told which edge an attempt waits for; it may be nil.
 	Waiting func(edge time.Time, attempt int)
+	// Inject puts a fault of the plan in force, by its number. Plans without faults
+	// need none.
+	Inject func(ctx context.Context, fault int) (Injected, error)
 	// Handled counts requests that are over, for progress. It may be nil.
 	Handled *atomic.Int64
+}
+
+// Injected is a fault that is in force.
+type Injected interface {
+	// End lifts it, and returns when all is well again.
+	End(ctx context.Context) error
+	// Hits is how many operations it hit so far; -1 if it cannot tell.
+	Hits() int64
 }
 
 // History is what happened. Results[i] belongs to Plan.Arrivals[i].
@@ -44,6 +55,8 @@ type History struct {
 	// if it ended early with those that would have been next.
 	Plan    *scenarios.Plan
 	Results []scenarios.Result
+	// Faults[i] is what became of Plan.Faults[i].
+	Faults []scenarios.FaultResult
 	// Stopwatch tells what time it is on the clock of the results' offsets.
 	Stopwatch func() time.Duration
 	// Edge is the instant that offsets of the plan refer to, by the clock that
@@ -84,6 +97,9 @@ func Run(ctx context.Context, c Config) (*History, error) {
 	if c.MaxInFlight < 1 {
 		return nil, fmt.Errorf("run %s: max in flight is %d; want at least 1", c.Plan.Scenario, c.MaxInFlight)
 	}
+	if len(c.Plan.Faults) > 0 && c.Inject == nil {
+		return nil, fmt.Errorf("run %s: nobody makes its faults", c.Plan.Scenario)
+	}
 	if len(c.Limiters) != len(c.Plan.Phases) {
 		return nil, fmt.Errorf("run %s: %d limiters for %d phases", c.Plan.Scenario, len(c.Limiters), len(c.Plan.Phases))
 	}
@@ -111,6 +127,7 @@ type run struct {
 	failures   atomic.Int64 // in a row
 	silent     atomic.Int64 // when the first of them was sent, by the stopwatch
 	lost       atomic.Pointer[error]
+	saboteur   *saboteur
 }
 
 func newRun(c Config, edge time.Time, attempt int) *run {
@@ -124,17 +141,26 @@ func newRun(c Config, edge time.Time, attempt int) *run {
 		start := time.Now()
 		r.watch = func() time.Duration { return time.Since(start) }
 	}
+	r.saboteur = newSaboteur(r)
 	for _, phase := range c.Plan.Phases {
-		if r.identities[phase.Pseudonym] != nil {
-			continue
+		r.name(phase.Pseudonym)
+		if phase.Also != nil {
+			r.name(*phase.Also)
 		}
-		names := make([]string, c.Plan.Keys)
-		for k := range names {
-			names[k] = c.Identity(scenarios.Identity{Key: int32(k), Pseudonym: phase.Pseudonym}, attempt)
-		}
-		r.identities[phase.Pseudonym] = names
 	}
 	return r
+}
+
+// name makes the names of all clients under one of their pseudonyms.
+func (r *run) name(pseudonym int32) {
+	if r.identities[pseudonym] != nil {
+		return
+	}
+	names := make([]string, r.Plan.Keys)
+	for k := range names {
+		names[k] = r.Identity(scenarios.Identity{Key: int32(k), Pseudonym: pseudonym}, r.attempt)
+	}
+	r.identities[pseudonym] = names
 }
 
 // fire sends one request and returns what happened. The context is one that an
@@ -142,6 +168,9 @@ func newRun(c Config, edge time.Time, attempt int) *run {
 func (r *run) fire(ctx context.Context, a scenarios.Arrival, at time.Time, planned time.Duration) scenarios.Result {
 	phase := &r.Plan.Phases[a.Phase]
 	request := limiter.Request{Key: r.identities[phase.Pseudonym][a.Key], Cost: a.Cost}
+	if phase.Also != nil {
+		request.Also = r.identities[*phase.Also][a.Key]
+	}
 	if !at.IsZero() {
 		request.At = at.Add(phase.Skew)
 	}
@@ -183,7 +212,8 @@ func (r *run) fail(result *scenarios.Result, err error) {
 	if errors.Is(err, limiter.ErrUnknown) {
 		result.Outcome = scenarios.Unknown
 	}
-	if limiter.Answered(err) {
+	// While there is trouble on purpose nobody is lost.
+	if limiter.Answered(err) || r.saboteur.busy() {
 		r.failures.Store(0)
 		return
 	}
@@ -209,7 +239,7 @@ func (r *run) history(ctx context.Context) *History {
 		r.results = append(r.results, make([]scenarios.Result, len(r.Plan.Arrivals)-len(r.results))...)
 	}
 	h := &History{
-		Plan: r.Plan, Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced(), Stopwatch: r.watch,
+		Plan: r.Plan, Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced(), Stopwatch: r.watch, Faults: r.saboteur.results,
 	}
 	h.Curbed = r.agenda != nil && r.agenda.Curbed()
 	sent := 0

@@ -23,19 +23,23 @@ func (r *run) virtual(ctx context.Context) {
 		for next < len(arrivals) && arrivals[next].At == arrivals[first].At {
 			next++
 		}
+		r.saboteur.advance(sending, arrivals[first].At)
 		r.together(ctx, sending, arrivals[first:next], r.results[first:next])
 		first = next
 	}
+	r.saboteur.finish(sending)
 }
 
 // reactive sends what is due, tells the clients what became of it, and looks
 // again: they may want more at the same instant.
 func (r *run) reactive(ctx, sending context.Context) {
+	defer r.saboteur.finish(sending)
 	for !r.stopped(ctx) {
 		at, ok := r.agenda.Next()
 		if !ok {
 			return
 		}
+		r.saboteur.advance(sending, at)
 		numbers := r.agenda.Take()
 		first := len(r.results)
 		arrivals := make([]scenarios.Arrival, len(numbers))

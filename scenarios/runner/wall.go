@@ -88,6 +88,7 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 	// Read both clocks once, so that instants become offsets of the stopwatch.
 	start, base := r.watch(), time.Now()
 	r.zero = start + edge.Sub(base)
+	defer r.saboteur.inRealTime(ctx, sending)()
 	if r.agenda != nil {
 		r.converse(ctx, sending)
 		return

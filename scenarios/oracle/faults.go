@@ -1,0 +1,215 @@
+package oracle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// onPurpose reports whether a request can have suffered from a fault that the
+// scenario made.
+func onPurpose(c *Case, r scenarios.Result) bool {
+	return slices.ContainsFunc(c.Faults, func(f scenarios.FaultResult) bool { return f.Touches(r) })
+}
+
+// byPolicy reports whether the failure policy decided, and not the limiter.
+func byPolicy(r scenarios.Result) bool {
+	switch r.Decision.Source {
+	case limiter.SourceFailOpen, limiter.SourceFailClosed, limiter.SourceLocal:
+		return r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
+	}
+	return false
+}
+
+// elsewhere reports whether Redis was not asked, or not the one that decided: the
+// failure policy or a tier in front did.
+func elsewhere(r scenarios.Result) bool {
+	return byPolicy(r) || r.Decision.Source == limiter.SourceEdge
+}
+
+// accidents counts requests that failed and that no fault of the scenario excuses.
+func accidents(c *Case) int64 {
+	n := int64(0)
+	for _, r := range c.Results {
+		if (r.Outcome == scenarios.Errored || r.Outcome == scenarios.Unknown) && !onPurpose(c, r) {
+			n++
+		}
+	}
+	return n
+}
+
+// loss is one moment at which state was lost, on the stopwatch.
+type loss struct {
+	cut  time.Duration // what was decided later is lost, if it was decided before back
+	back time.Duration // what was sent later meets the state that is left
+	all  bool          // and not only what came after the cut
+}
+
+// losses are those of a case, in order.
+func losses(c *Case) []loss {
+	var all []loss
+	for i, f := range c.Faults {
+		if !f.Made {
+			continue
+		}
+		switch c.Plan.Faults[i].Of().Loss {
+		case scenarios.LosesAll:
+			all = append(all, loss{cut: f.Begin, back: f.Begin, all: true})
+		case scenarios.LosesTail:
+			all = append(all, loss{cut: f.Begin, back: f.Lift})
+		}
+	}
+	slices.SortFunc(all, func(a, b loss) int { return cmp.Compare(a.back, b.back) })
+	return all
+}
+
+// lives splits the operations of an identity where state was lost: each life is a
+// history that a model has to explain by itself, the last one being what is in
+// Redis now. It is exact unless an operation was in flight when state was lost.
+func lives(c *Case, ops []operation) (histories [][]operation, exact bool) {
+	exact = true
+	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.sent, b.sent) })
+	var kept []operation
+	for _, l := range losses(c) {
+		n := 0
+		for ; n < len(ops) && ops[n].sent < l.back; n++ {
+			exact = exact && (ops[n].done <= l.back || ops[n].lost)
+		}
+		life := slices.Concat(kept, ops[:n])
+		histories = append(histories, life)
+		ops = ops[n:]
+		if kept = nil; !l.all {
+			kept = slices.DeleteFunc(slices.Clone(life), func(op operation) bool { return op.done > l.cut })
+		}
+	}
+	return append(histories, slices.Concat(kept, ops)), exact
+}
+
+// faults says what became of the faults that the scenario makes: they have to
+// have hit somebody.
+func faults(c *Case, j *scenarios.Judgement) []scenarios.Finding {
+	var findings []scenarios.Finding
+	for i, planned := range c.Plan.Faults {
+		if i >= len(c.Faults) || c.Interrupted || c.Lost != nil {
+			return findings // which has been told
+		}
+		f, what := c.Faults[i], fmt.Sprintf("fault %s at %s", planned.Kind, scenarios.Offset(planned.At))
+		hit := hits(c, planned, f)
+		switch {
+		case f.Err != nil && errors.Is(f.Err, errors.ErrUnsupported):
+			findings = append(findings, inconclusive(j, "faults", "fault-unsupported", fmt.Sprintf("%s: %s: %v", c.Name, what, f.Err), "use --redis managed"))
+		case f.Err != nil:
+			findings = append(findings, inconclusive(j, "faults", "fault-failed", fmt.Sprintf("%s: %s: %v", c.Name, what, f.Err), "run it again; if it stays so, report a bug with this line"))
+		case hit == 0:
+			findings = append(findings, inconclusive(j, "faults", "fault-missed", fmt.Sprintf("%s: %s hit nobody", c.Name, what), "place it where requests are sent: rlbench plan "+c.Plan.Scenario))
+		default:
+			findings = append(findings, passed("faults", "%s: %s hit %d requests", c.Name, what, hit)...)
+		}
+	}
+	return findings
+}
+
+// hits is how many requests a fault met: those that it says, or those that were
+// in flight while it was in force, or after an instant those that came later.
+func hits(c *Case, planned scenarios.PlannedFault, f scenarios.FaultResult) int64 {
+	if f.Hits >= 0 {
+		return f.Hits
+	}
+	until := f.Lift
+	if planned.At == planned.End {
+		until = 1<<63 - 1
+	}
+	n := int64(0)
+	for _, r := range c.Results {
+		if r.Outcome != scenarios.Missed && f.Made && r.Done >= f.Begin && r.Sent <= until {
+			n++
+		}
+	}
+	return n
+}
+
+// policy demands that what Redis did not decide was decided as was chosen.
+func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
+	chosen := c.Plan.OnFailure
+	if chosen == "" || chosen == "error" {
+		return nil
+	}
+	var decided, strayed, failed int64
+	var example string
+	for i, r := range c.Results {
+		at := scenarios.Offset(c.Plan.Arrivals[i].At)
+		switch {
+		case r.Outcome == scenarios.Errored || r.Outcome == scenarios.Unknown:
+			failed++
+			example = fmt.Sprintf("at %s: %v", at, r.Err)
+		case !byPolicy(r):
+		case !follows(chosen, r):
+			strayed++
+			example = fmt.Sprintf("at %s: %s, decided by %s", at, describe(r.Decision, scenarios.Tells{}), r.Decision.Source)
+		case r.Decision.Cause == nil:
+			strayed++
+			example = fmt.Sprintf("at %s: decided by %s, and no cause is told", at, r.Decision.Source)
+		default:
+			decided++
+		}
+	}
+	switch {
+	case strayed > 0:
+		return failedWith("policy", fmt.Sprintf("%s does not follow its failure policy %q in %d decisions", c.Name, chosen, strayed), example)
+	case failed > 0:
+		return failedWith("policy", fmt.Sprintf("%s returned %d errors although its failure policy is %q", c.Name, failed, chosen), example)
+	}
+	if chosen == "local" {
+		if f := localCap(c); f != nil {
+			return f
+		}
+	}
+	return passed("policy", "%s: %d decisions by the failure policy %q, all as chosen", c.Name, decided, chosen)
+}
+
+func failedWith(check, message, evidence string) []scenarios.Finding {
+	return failed(check, message, evidence)
+}
+
+// follows reports whether a decision is one that a policy makes.
+func follows(chosen string, r scenarios.Result) bool {
+	switch chosen {
+	case "open":
+		return r.Decision.Source == limiter.SourceFailOpen && r.Outcome == scenarios.Admitted
+	case "closed":
+		return r.Decision.Source == limiter.SourceFailClosed && r.Outcome == scenarios.Denied
+	case "local":
+		return r.Decision.Source == limiter.SourceLocal
+	}
+	return false
+}
+
+// localCap demands that the cap of a process keeps its algorithm's promise; nil if
+// it does.
+func localCap(c *Case) []scenarios.Finding {
+	if c.Algorithm == nil {
+		return nil
+	}
+	byIdentity := map[scenarios.Identity][]decided{}
+	for i, r := range c.Results {
+		if r.Decision.Source != limiter.SourceLocal || r.Outcome != scenarios.Admitted {
+			continue
+		}
+		a := c.Plan.Arrivals[i]
+		id := c.Plan.Identity(a)
+		byIdentity[id] = append(byIdentity[id], decided{at: trueTime(c, a, r).UnixMicro(), cost: a.Cost, admitted: true, phase: a.Phase})
+	}
+	worst := c.Algorithm.Worst(loosest(c.Plan))
+	for id, history := range byIdentity {
+		slices.SortStableFunc(history, func(a, b decided) int { return cmp.Compare(a.at, b.at) })
+		if most := peak(history, c.Plan.Limit.Window); most > worst {
+			return failed("policy", fmt.Sprintf("the local cap of %s admitted %d to client %d within a window; %s promises at most %d", c.Name, most, id.Key, c.Algorithm.Name, worst))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package oracle
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// recovery is the longest time from the end of a fault that kept Redis from
+// deciding to its next decision; nil if there was none.
+func recovery(c *Case) *time.Duration {
+	var longest *time.Duration
+	for _, f := range c.Faults {
+		if !f.Made || f.Err != nil {
+			continue
+		}
+		first := time.Duration(-1)
+		for _, r := range c.Results {
+			decided := r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
+			if decided && !elsewhere(r) && r.Sent >= f.Lift && (first < 0 || r.Done < first) {
+				first = r.Done
+			}
+		}
+		if first < 0 {
+			continue
+		}
+		took := max(first-f.End, 0)
+		if longest == nil || took > *longest {
+			longest = &took
+		}
+	}
+	return longest
+}
+
+// overcounted compares what a limiter says is used with what can have been
+// counted: everything that was sent before the reply and was admitted, or whose
+// fate is unknown. What it forgets makes the figure smaller, so one above 1 is
+// proof.
+func overcounted(c *Case) (worst scenarios.Overcount) {
+	if !c.Tells.Remaining {
+		return worst
+	}
+	type taken struct {
+		sent time.Duration
+		cost int64
+	}
+	takers, asked := map[scenarios.Identity][]taken{}, map[scenarios.Identity][]operation{}
+	histories, _ := operations(c)
+	for i, r := range c.Results {
+		if a := c.Plan.Arrivals[i]; lost(r) || r.Outcome == scenarios.Admitted && !elsewhere(r) {
+			id := c.Plan.Identity(a)
+			takers[id] = append(takers[id], taken{r.Sent, a.Cost})
+		}
+	}
+	for id, ops := range histories {
+		asked[id] = ops
+		slices.SortFunc(asked[id], func(a, b operation) int { return cmp.Compare(a.done, b.done) })
+		slices.SortFunc(takers[id], func(a, b taken) int { return cmp.Compare(a.sent, b.sent) })
+	}
+	for id, ops := range asked {
+		units, next := int64(0), 0
+		for _, op := range ops {
+			for ; next < len(takers[id]) && takers[id][next].sent <= op.done; next++ {
+				units += takers[id][next].cost
+			}
+			if used := op.limit.Max - op.decision.Remaining; units > 0 && used > 0 {
+				if worst.Sent == 0 || used*worst.Sent > worst.Used*units {
+					worst = scenarios.Overcount{Used: used, Sent: units}
+				}
+			}
+		}
+	}
+	return worst
+}
