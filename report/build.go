@@ -30,6 +30,7 @@ type Case struct {
 	Results     []scenarios.Result
 	Judgement   *scenarios.Judgement
 	Cost        *Cost // nil if nothing was measured
+	Control     bool  // the plan is run without its faults
 }
 
 // Build makes the document. Scenarios, limiters and runs keep the order in which
@@ -63,7 +64,7 @@ func grouped(cases []Case) [][]*Case {
 	for i := range cases {
 		c := &cases[i]
 		at := slices.IndexFunc(groups, func(g []*Case) bool {
-			return g[0].Plan.Scenario == c.Plan.Scenario && g[0].Limiter == c.Limiter
+			return g[0].Plan.Scenario == c.Plan.Scenario && g[0].Limiter == c.Limiter && g[0].Control == c.Control
 		})
 		if at < 0 {
 			groups = append(groups, []*Case{c})
@@ -109,7 +110,7 @@ func (r *Report) addRows(cases []*Case, run int) error {
 // highest, the verdict is the worst.
 func newRow(cases []*Case, phase, run int) (Row, error) {
 	first := cases[0]
-	row := Row{Scenario: first.Plan.Scenario, Limiter: first.Limiter, Algorithm: first.Algorithm, Run: run, Verdict: scenarios.Pass}
+	row := Row{Scenario: first.Plan.Scenario, Limiter: first.Limiter, Algorithm: first.Algorithm, Run: run, Control: first.Control, Verdict: scenarios.Pass}
 	if phase != wholeScenario {
 		row.Phase = first.Plan.Phases[phase].Name
 	}
@@ -160,6 +161,7 @@ func (row *Row) add(c *Case, phase int) {
 	row.PeakInShort = Short{SpanUS: m.ShortSpan.Microseconds(), Admitted: max(row.PeakInShort.Admitted, m.PeakInShort)}
 	row.Wrong.Admissions += m.WrongAdmissions
 	row.Wrong.Denials += m.WrongDenials
+	row.addElsewhere(m)
 	row.Verdict = row.Verdict.Worse(verdict)
 	if phase != wholeScenario {
 		return
@@ -173,6 +175,28 @@ func (row *Row) add(c *Case, phase int) {
 	}
 	if c.Cost != nil {
 		row.Redis = worseCost(row.Redis, c.Cost)
+	}
+}
+
+// addElsewhere adds what others than the limiter decided, and how it came back.
+func (row *Row) addElsewhere(m scenarios.Measures) {
+	row.DeniedAtEdge += m.ByEdge
+	if m.ByOpen+m.ByClosed+m.ByLocal > 0 {
+		if row.ByPolicy == nil {
+			row.ByPolicy = &ByPolicy{}
+		}
+		row.ByPolicy.Open += m.ByOpen
+		row.ByPolicy.Closed += m.ByClosed
+		row.ByPolicy.Local += m.ByLocal
+	}
+	if m.Recovery != nil {
+		row.RecoveryUS = further(row.RecoveryUS, *m.Recovery, func(a, b int64) int64 { return max(a, b) })
+	}
+	if o := m.Overcounted; o.Used > o.Sent {
+		share := float64(o.Used) / float64(o.Sent)
+		if row.Overcounted == nil || share > *row.Overcounted {
+			row.Overcounted = &share
+		}
 	}
 }
 
@@ -190,7 +214,7 @@ func further(known *int64, at time.Duration, choose func(a, b int64) int64) *int
 // was not decided is inconclusive.
 func phaseVerdict(c *Case, phase string, m scenarios.Measures) scenarios.Verdict {
 	verdict := scenarios.Pass
-	if m.Missed+m.Errored+m.Unknown > 0 {
+	if m.Missed+m.Errored+m.Unknown-m.Excused > 0 {
 		verdict = scenarios.Inconclusive
 	}
 	for _, f := range c.Judgement.Findings {
@@ -263,7 +287,8 @@ func (r *Report) addScenario(c *Case) {
 		r.Scenarios = append(r.Scenarios, Scenario{
 			Name: c.Plan.Scenario, Description: c.Description, SHA256: c.Hash, Seed: c.Plan.Seed,
 			Clock: c.Plan.Clock, Runs: c.Runs, Verdict: scenarios.Pass,
-			Limit: Limit{Max: c.Plan.Limit.Max, WindowUS: c.Plan.Limit.Window.Microseconds()},
+			Limit:  Limit{Max: c.Plan.Limit.Max, WindowUS: c.Plan.Limit.Window.Microseconds()},
+			Faults: plannedFaults(c.Plan), OnFailure: c.Plan.OnFailure,
 		})
 	}
 	s, m := &r.Scenarios[at], c.Judgement.Measures
@@ -283,6 +308,14 @@ func (r *Report) addScenario(c *Case) {
 	lag.Max = max(lag.Max, l.Max.Microseconds())
 }
 
+func plannedFaults(p *scenarios.Plan) []PlannedFault {
+	var faults []PlannedFault
+	for _, f := range p.Faults {
+		faults = append(faults, PlannedFault{f.Kind, f.At.Microseconds(), f.End.Microseconds()})
+	}
+	return faults
+}
+
 func (r *Report) addFindings(c *Case) {
 	for _, f := range c.Judgement.Findings {
 		evidence := f.Evidence
@@ -290,7 +323,7 @@ func (r *Report) addFindings(c *Case) {
 			evidence = []string{}
 		}
 		r.Findings = append(r.Findings, Finding{
-			Scenario: c.Plan.Scenario, Check: f.Check, Limiter: c.Limiter, Phase: f.Phase, Run: c.Run,
+			Scenario: c.Plan.Scenario, Check: f.Check, Limiter: c.Limiter, Phase: f.Phase, Run: c.Run, Control: c.Control,
 			Verdict: f.Verdict, Warn: f.Warn, Message: f.Message, Evidence: evidence,
 		})
 	}

@@ -52,12 +52,22 @@ type Scenario struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description,omitempty"`
 	SHA256      string            `json:"sha256"`
+	Faults      []PlannedFault    `json:"faults,omitempty"`
+	OnFailure   string            `json:"on_failure,omitempty" jsonschema:"enum=error,enum=open,enum=closed,enum=local"`
 	Seed        uint64            `json:"seed"`
 	Clock       scenarios.Clock   `json:"clock" jsonschema:"enum=virtual,enum=server,enum=client"`
 	Runs        int               `json:"runs"`
 	Limit       Limit             `json:"limit"`
 	Verdict     scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
 	Schedule    Schedule          `json:"schedule"`
+}
+
+// PlannedFault is trouble that the scenario makes, as offsets from the edge; equal
+// ones are an instant.
+type PlannedFault struct {
+	Kind  string `json:"kind"`
+	AtUS  int64  `json:"at_us"`
+	EndUS int64  `json:"end_us"`
 }
 
 // Limit is the budget under test.
@@ -91,6 +101,8 @@ type Row struct {
 	Algorithm string `json:"algorithm,omitempty"`
 	Phase     string `json:"phase"`
 	Run       int    `json:"run"`
+	// Control is the same traffic without the scenario's faults.
+	Control bool `json:"control,omitempty"`
 
 	Planned   int64    `json:"planned"`
 	Admitted  int64    `json:"admitted"`
@@ -114,6 +126,16 @@ type Row struct {
 	Promise       *Promise `json:"promise,omitempty"`
 	Wrong         Wrong    `json:"wrong"`
 	LandedUS      *Landed  `json:"landed_us,omitempty"`
+	// ByPolicy are the decisions of the failure policy, part of admitted and denied;
+	// absent if there were none. DeniedAtEdge are those of a tier in front.
+	ByPolicy     *ByPolicy `json:"by_policy,omitempty"`
+	DeniedAtEdge int64     `json:"denied_at_edge,omitempty"`
+	// RecoveryUS is the longest time from the end of a fault to the next decision by
+	// Redis.
+	RecoveryUS *int64 `json:"recovery_us,omitempty"`
+	// Overcounted is how many units the limiter counted for each that it can have
+	// counted, at the most; absent if none twice.
+	Overcounted *float64 `json:"overcounted,omitempty"`
 	// Attempts is how often the edge had to be tried; absent if once.
 	Attempts int `json:"attempts,omitempty"`
 
@@ -122,6 +144,13 @@ type Row struct {
 	Redis      *Cost     `json:"redis,omitempty"`
 
 	Verdict scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+}
+
+// ByPolicy counts decisions of the failure policy.
+type ByPolicy struct {
+	Open   int64 `json:"open"`
+	Closed int64 `json:"closed"`
+	Local  int64 `json:"local"`
 }
 
 // Short is the peak in a thirtieth of the window.
@@ -184,6 +213,7 @@ type Finding struct {
 	Limiter  string            `json:"limiter"`
 	Phase    string            `json:"phase"`
 	Run      int               `json:"run"`
+	Control  bool              `json:"control,omitempty"`
 	Verdict  scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
 	Warn     bool              `json:"warn,omitempty"`
 	Message  string            `json:"message"`

@@ -22,6 +22,7 @@ func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 			out = append(out, note{row.Limiter + ": ", text})
 		}
 	}
+	out = append(out, faultNotes(s, rows)...)
 	for _, f := range r.Findings {
 		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && !isReason(r, f) {
 			out = append(out, finding(s, f)...)
@@ -74,7 +75,7 @@ func landing(r *Report, s *Scenario, row Row) string {
 // one if that was decided after it.
 func phasesAround(r *Report, whole Row) (before, last *Row) {
 	for i, row := range r.Rows {
-		if row.Scenario != whole.Scenario || row.Limiter != whole.Limiter || row.Run != whole.Run || row.LandedUS == nil {
+		if row.Scenario != whole.Scenario || row.Limiter != whole.Limiter || row.Run != whole.Run || row.Control != whole.Control || row.LandedUS == nil {
 			continue
 		}
 		last = &r.Rows[i]
@@ -88,6 +89,28 @@ func phasesAround(r *Report, whole Row) (before, last *Row) {
 	return before, last
 }
 
+// faultNotes say which trouble was made, and what it did to counts.
+func faultNotes(s *Scenario, rows []Row) []note {
+	var out []note
+	for _, f := range s.Faults {
+		at := time.Duration(f.AtUS) * time.Microsecond
+		text := fmt.Sprintf("%s at %s", f.Kind, scenarios.Offset(at))
+		if f.EndUS > f.AtUS {
+			text += " for " + limiter.FormatDuration(time.Duration(f.EndUS-f.AtUS)*time.Microsecond)
+		}
+		if s.OnFailure != "" {
+			text += ", on failure " + s.OnFailure
+		}
+		out = append(out, note{"fault: ", text + "."})
+	}
+	for _, row := range rows {
+		if row.Overcounted != nil {
+			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("counted %.1f units for each that it was sent.", *row.Overcounted)})
+		}
+	}
+	return out
+}
+
 // finding is what failed, with its evidence.
 func finding(s *Scenario, f Finding) []note {
 	verb := string(f.Verdict)
@@ -97,6 +120,9 @@ func finding(s *Scenario, f Finding) []note {
 	text := f.Message
 	if s.Runs > 1 {
 		text += fmt.Sprintf(" (run %d)", f.Run)
+	}
+	if f.Control {
+		text += " (without the fault)"
 	}
 	out := []note{{verb + ": ", fmt.Sprintf("[%s] %s", f.Check, text)}}
 	for _, line := range f.Evidence {

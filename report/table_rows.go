@@ -29,11 +29,18 @@ type column struct {
 func columnsOf(r *Report, s *Scenario) []column {
 	window := limiter.FormatDuration(s.window())
 	all := []column{
-		{"limiter", 0, func(row Row) string { return printable(row.Limiter) }, true},
+		{"limiter", 0, limiterCell, true},
 		{"sent", 0, func(row Row) string { return number(row.Planned - row.Missed) }, false},
 		{"admitted", 0, func(row Row) string { return upTo(row.Admitted, row.Unknown) }, false},
 		{"last at", 1, lastAdmitted, false},
 		{"by phase", 1, func(row Row) string { return byPhase(r, row) }, false},
+		{"by policy", 0, policyCell, false},
+		{"recovery", 2, func(row Row) string {
+			if row.RecoveryUS == nil {
+				return "-"
+			}
+			return roundMicros(*row.RecoveryUS)
+		}, false},
 		{"denied", 1, func(row Row) string { return number(row.Denied) }, false},
 		{"errors", 1, errorRate, false},
 		{"peak in " + window, 0, peakCell, false},
@@ -62,6 +69,12 @@ func columnsOf(r *Report, s *Scenario) []column {
 			continue
 		}
 		if c.head == "by phase" && (len(phasesOf(r, s)) < 2 || len(phasesOf(r, s)) > 4) {
+			continue
+		}
+		if c.head == "by policy" && !slices.ContainsFunc(shownRows(r, s), func(row Row) bool { return row.ByPolicy != nil }) {
+			continue
+		}
+		if c.head == "recovery" && len(s.Faults) == 0 {
 			continue
 		}
 		shown = append(shown, c)
@@ -164,7 +177,7 @@ func phasesOf(r *Report, s *Scenario) []string {
 		if limiterSeen == "" {
 			limiterSeen = row.Limiter
 		}
-		if row.Limiter == limiterSeen && row.Run == 1 {
+		if row.Limiter == limiterSeen && row.Run == 1 && !row.Control {
 			names = append(names, row.Phase)
 		}
 	}
@@ -175,11 +188,33 @@ func phasesOf(r *Report, s *Scenario) []string {
 func byPhase(r *Report, whole Row) string {
 	var parts []string
 	for _, row := range r.Rows {
-		if row.Scenario == whole.Scenario && row.Limiter == whole.Limiter && row.Run == whole.Run && row.Phase != "" {
+		if row.Scenario == whole.Scenario && row.Limiter == whole.Limiter && row.Run == whole.Run && row.Control == whole.Control && row.Phase != "" {
 			parts = append(parts, strconv.FormatInt(row.Admitted, 10))
 		}
 	}
 	return strings.Join(parts, "+")
+}
+
+// limiterCell names a limiter, and a control run as such.
+func limiterCell(row Row) string {
+	if row.Control {
+		return printable(row.Limiter) + ", no fault"
+	}
+	return printable(row.Limiter)
+}
+
+// policyCell is how many the failure policy decided.
+func policyCell(row Row) string {
+	p := row.ByPolicy
+	switch {
+	case p == nil:
+		return "-"
+	case p.Local > 0:
+		return number(p.Local) + " local"
+	case p.Open > 0:
+		return number(p.Open) + " open"
+	}
+	return number(p.Closed) + " closed"
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

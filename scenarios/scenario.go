@@ -23,7 +23,7 @@ type Scenario struct {
 	OnFailure string
 	// Timeout bounds a decision; absent is what the command line says.
 	Timeout Expr
-	Seed              uint64
+	Seed    uint64
 	// Drain is how long to wait after the last request before what is left in
 	// Redis is counted; absent does not wait. Only real time can drain.
 	Drain Expr

@@ -12,7 +12,7 @@ import (
 // partial reports whether the limiter saw less traffic than was planned.
 func partial(c *Case, j *scenarios.Judgement) bool {
 	m := j.Measures
-	return c.Interrupted || c.Lost != nil || m.Missed+accidents(c) > 0
+	return c.Interrupted || c.Lost != nil || m.Missed+accidents(m) > 0
 }
 
 // displaced reports whether it saw the traffic at other times than planned.
@@ -43,10 +43,10 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return because("missed-schedule", fmt.Sprintf("%d of %d requests were never sent", m.Missed, m.Planned), "raise --max-in-flight or lower the rate")
 	case c.Control != nil && c.Control.Verdict != scenarios.Pass:
 		return because("control-failed", "the run without the faults does not pass, so what this one shows is not theirs", "look at the row of the control run first")
-	case m.Admitted+m.Denied == 0 && accidents(c) > 0:
+	case m.Admitted+m.Denied == 0 && accidents(m) > 0:
 		return because("no-decisions", fmt.Sprintf("none of %d requests was decided: %s", sent, firstError(c)), helpWith(c, "look at the target's own log"))
-	case accidents(c) > 0:
-		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", accidents(c), sent, firstError(c)), helpWith(c, "look at the target's own log, or raise --timeout"))
+	case accidents(m) > 0:
+		return because("errors", fmt.Sprintf("%d of %d requests were not decided: %s", accidents(m), sent, firstError(c)), helpWith(c, "look at the target's own log, or raise --timeout"))
 	case c.Misplaced > 0:
 		return because("boundary-missed", fmt.Sprintf("%d decisions fell on the wrong side of a window edge, or before a phase that was to be over", c.Misplaced), fmt.Sprintf("a request is planned %s from an edge; use a longer window, a quieter machine or --clock virtual", closest(c.Plan)))
 	case j.Lag.P99 > latest(c):

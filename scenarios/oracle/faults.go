@@ -33,15 +33,7 @@ func elsewhere(r scenarios.Result) bool {
 }
 
 // accidents counts requests that failed and that no fault of the scenario excuses.
-func accidents(c *Case) int64 {
-	n := int64(0)
-	for _, r := range c.Results {
-		if (r.Outcome == scenarios.Errored || r.Outcome == scenarios.Unknown) && !onPurpose(c, r) {
-			n++
-		}
-	}
-	return n
-}
+func accidents(m scenarios.Measures) int64 { return m.Errored + m.Unknown - m.Excused }
 
 // loss is one moment at which state was lost, on the stopwatch.
 type loss struct {

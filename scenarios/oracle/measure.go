@@ -74,6 +74,9 @@ func tally(c *Case, j *scenarios.Judgement) [][]decided {
 		phase := &j.Phases[arrival.Phase]
 		for _, m := range []*scenarios.Measures{&j.Measures, &phase.Measures} {
 			count(m, result)
+			if (result.Outcome == scenarios.Errored || result.Outcome == scenarios.Unknown) && onPurpose(c, result) {
+				m.Excused++
+			}
 			if c.Plan.Phases[arrival.Phase].RetryOf == "" {
 				m.Wanted++
 			}

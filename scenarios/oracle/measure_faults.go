@@ -37,9 +37,10 @@ func recovery(c *Case) *time.Duration {
 // overcounted compares what a limiter says is used with what can have been
 // counted: everything that was sent before the reply and was admitted, or whose
 // fate is unknown. What it forgets makes the figure smaller, so one above 1 is
-// proof.
+// proof. A changed limit gives a unit another worth, and so do stamps of several clocks; then
+// there is no figure.
 func overcounted(c *Case) (worst scenarios.Overcount) {
-	if !c.Tells.Remaining {
+	if !c.Tells.Remaining || skewed(c.Plan) || c.Plan.Clock == scenarios.Client || slices.ContainsFunc(c.Plan.Phases, func(p scenarios.PlannedPhase) bool { return p.Limit != c.Plan.Limit }) {
 		return worst
 	}
 	type taken struct {
@@ -59,7 +60,8 @@ func overcounted(c *Case) (worst scenarios.Overcount) {
 		slices.SortFunc(asked[id], func(a, b operation) int { return cmp.Compare(a.done, b.done) })
 		slices.SortFunc(takers[id], func(a, b taken) int { return cmp.Compare(a.sent, b.sent) })
 	}
-	for id, ops := range asked {
+	for _, id := range identities(asked) {
+		ops := asked[id]
 		units, next := int64(0), 0
 		for _, op := range ops {
 			for ; next < len(takers[id]) && takers[id][next].sent <= op.done; next++ {

@@ -171,6 +171,7 @@ func TestUnknownOutcomesLeaveDecisionsOpen(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	l := limiter.Limit{Max: 4, Window: ms}
 	sound := simulate(r, limiter.Log, l, orders[0], 30, 1, 1)
+	sound.Plan.Clock = scenarios.Server // where nobody knows when a lost request was decided
 	doubts := 0
 	for i := range sound.Results {
 		c := *sound
@@ -197,10 +198,56 @@ func TestUnknownOutcomesLeaveDecisionsOpen(t *testing.T) {
 	}
 }
 
+// In virtual time it is known by which instant a lost request would have been
+// decided, so both of its fates can be tried: a sound limiter is cleared, and one
+// that counts a request twice is not.
+func TestBothFatesOfALostReply(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	l := limiter.Limit{Max: 4, Window: ms}
+	for _, a := range limiter.Algorithms {
+		sound := simulate(r, a, l, orders[0], 30, 1, 1)
+		for i := range sound.Results {
+			c := *sound
+			c.Results = slices.Clone(sound.Results)
+			c.Results[i].Outcome, c.Results[i].Decision, c.Results[i].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
+			if f := finding(t, judge(t, &c), "conformance"); f.Verdict != scenarios.Pass {
+				t.Errorf("%s, reply %d lost: %+v", a.Name, i, f)
+			}
+		}
+	}
+	c := simulate(r, limiter.Fixed, limiter.Limit{Max: 10, Window: time.Hour}, orders[0], 3, 1, 1)
+	state := limiter.Fixed.Model.Init()
+	for i := range c.Results { // at three instants of one window
+		c.Plan.Arrivals[i] = scenarios.Arrival{At: time.Duration(i) * time.Microsecond, Cost: 1}
+		c.Results[i].Outcome = scenarios.Admitted
+		state, c.Results[i].Decision = limiter.Fixed.Model.Step(c.Plan.Limit, state, limiter.Request{At: c.Edge.Add(c.Plan.Arrivals[i].At), Cost: 1})
+	}
+	c.Results[1].Outcome, c.Results[1].Decision, c.Results[1].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
+	for _, row := range []struct {
+		counted int64 // for the lost request
+		want    scenarios.Verdict
+		over    scenarios.Overcount
+	}{
+		{0, scenarios.Pass, scenarios.Overcount{Used: 1, Sent: 1}},
+		{1, scenarios.Pass, scenarios.Overcount{Used: 1, Sent: 1}},
+		{2, scenarios.Fail, scenarios.Overcount{Used: 4, Sent: 3}},
+	} {
+		c.Results[2].Decision.Remaining = 10 - 2 - row.counted
+		j := judge(t, c)
+		if f := finding(t, j, "conformance"); f.Verdict != row.want {
+			t.Errorf("a lost request counted %d times: %+v", row.counted, f)
+		}
+		if j.Measures.Overcounted != row.over {
+			t.Errorf("a lost request counted %d times: overcounted %+v, want %+v", row.counted, j.Measures.Overcounted, row.over)
+		}
+	}
+}
+
 // A doubt about one key is no excuse for another, which is certainly wrong.
 func TestTheWorstKeyDecides(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	c := simulate(r, limiter.Log, limiter.Limit{Max: 2, Window: ms}, orders[0], 60, 2, 1)
+	c.Plan.Clock = scenarios.Server // where a lost reply leaves decisions open
 	spoil := func(key int32, outcome scenarios.Outcome, change func(*scenarios.Result)) {
 		for i, a := range c.Plan.Arrivals {
 			if a.Key == key && c.Results[i].Outcome == outcome {
