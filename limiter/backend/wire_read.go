@@ -14,7 +14,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	for len(b) > 0 {
-		if w.ready == 0 && w.due.IsZero() {
+		if w.ready == 0 && w.due.IsZero() && !w.isBroken() {
 			w.admit()
 		}
 		switch {
@@ -71,7 +71,7 @@ func (w *wire) admit() {
 		}
 		switch {
 		case w.current.action == lose:
-			w.raw = w.raw[:w.ready]
+			w.raw, w.framed = w.raw[:w.ready], w.ready
 			w.cut()
 			return
 		case !through:
