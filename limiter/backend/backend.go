@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -72,6 +73,10 @@ type Options struct {
 	// Config is more arguments for a managed redis-server, such as
 	// "--enable-debug-command", "local". Other flavours ignore it.
 	Config []string
+	// Injectable lets Inject do faults. Then the connections of the client pass
+	// through an injector, which costs each command about a microsecond, and the
+	// Server asks its own questions through connections beside it.
+	Injectable bool
 }
 
 func (o Options) validate() error {
@@ -85,17 +90,36 @@ func (o Options) validate() error {
 	return errors.Join(errs...)
 }
 
+// connection is how the client of a server connects.
+type connection struct {
+	client   *redis.Client
+	direct   dialer    // opens connections without faults
+	injector *injector // nil if the server is not injectable
+}
+
 // client makes a client that suits a limiter. It connects on first use.
-func (o Options) client(r *redis.Options) *redis.Client {
+func (o Options) client(r *redis.Options) connection {
 	for _, timeout := range []*time.Duration{&r.DialTimeout, &r.ReadTimeout, &r.WriteTimeout, &r.PoolTimeout} {
 		if *timeout == 0 {
 			*timeout = o.Timeout
+		}
+		if *timeout == 0 {
+			*timeout = limiter.DefaultTimeout // as Tune does, for the dialer
 		}
 	}
 	if r.PoolSize == 0 {
 		r.PoolSize = o.PoolSize
 	}
-	return redis.NewClient(limiter.Tune(r))
+	if r.Dialer == nil {
+		r.Dialer = redis.NewDialer(r)
+	}
+	c := connection{direct: r.Dialer}
+	if o.Injectable {
+		c.injector = &injector{direct: c.direct, now: time.Now}
+		r.Dialer = c.injector.dial
+	}
+	c.client = redis.NewClient(limiter.Tune(r))
+	return c
 }
 
 // Server is an open Redis. All its methods are safe for concurrent use; after
@@ -103,31 +127,54 @@ func (o Options) client(r *redis.Options) *redis.Client {
 type Server struct {
 	flavour Flavour
 	url     string
-	client  *redis.Client
 	close   func() error
+	connection
 
-	life       context.Context                 // ends when Close begins
-	patience   time.Duration                   // how long Unstick asks
-	unsticking chan struct{}                   // holds a token while Unstick works
-	replace    func(ctx context.Context) error // starts a fresh server in this one's place; nil if none can be
+	manager *redis.Client          // of the Server's own questions: beside the injector, or the client itself
+	secret  atomic.Pointer[string] // password that the manager uses in place of the client's
+
+	life      context.Context // ends when Close begins
+	patience  time.Duration   // how long Unstick asks
+	host      host            // nil if the server is not managed
+	governing chan struct{}   // holds a token while somebody does something to the server; guards inForce
+	inForce   *Injection      // a fault that is done to the server
 }
 
 // newServer makes a Server whose Close closes the client and then calls stop.
-func newServer(f Flavour, url string, c *redis.Client, stop func() error) *Server {
+func newServer(f Flavour, url string, c connection, stop func() error) *Server {
 	life, end := context.WithCancel(context.Background())
-	s := &Server{flavour: f, url: url, client: c, life: life, patience: ownPatience, unsticking: make(chan struct{}, 1)}
+	s := &Server{
+		flavour: f, url: url, connection: c, manager: c.client,
+		life: life, patience: ownPatience, governing: make(chan struct{}, 1),
+	}
 	if f == Live {
 		s.patience = livePatience
 	}
+	if c.injector != nil {
+		s.manager = s.newManager()
+	}
 	s.close = sync.OnceValue(func() error {
 		end()
-		err := c.Close()
+		err := c.client.Close()
+		if s.manager != c.client {
+			err = errors.Join(err, s.manager.Close())
+		}
 		if err = errors.Join(err, stop()); err != nil {
 			return fmt.Errorf("close %s Redis: %w", f, err)
 		}
 		return nil
 	})
 	return s
+}
+
+// newManager makes a client that no fault on connections is done to.
+func (s *Server) newManager() *redis.Client {
+	o := s.client.Options()
+	const poolSize = 4
+	return redis.NewClient(limiter.Tune(&redis.Options{
+		Network: o.Network, Addr: o.Addr, TLSConfig: o.TLSConfig, DB: o.DB, CredentialsProvider: s.credentials, Dialer: s.direct,
+		PoolSize: poolSize, DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, PoolTimeout: o.PoolTimeout,
+	}))
 }
 
 // silence keeps go-redis from writing dial failures to stderr: the errors say

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// guard is the shell program that keeps a private server. It ends the server
-// and removes its directory when the pipe that is its standard input closes:
-// we close it, or the kernel does when we are gone, even after SIGKILL.
+// guard is the shell program that keeps a private server. It ends the server,
+// also a stopped one, and removes its directory when the pipe that is its
+// standard input closes: we close it, or the kernel does when we are gone, even
+// after SIGKILL. Each line that comes before is one more directory to remove.
 //
 // Only the server holds the log pipe open, so its end is the server's end.
 // Signals that are meant for us do not end the guard, but it must not ignore
@@ -26,10 +27,11 @@ dir=$1; shift
 "$@" </dev/null &
 exec >/dev/null 2>&1
 trap '' HUP INT TERM
-read -r end
+set -- "$dir"
+while IFS= read -r dir; do set -- "$@" "$dir"; done
 kill -9 $!
 wait
-rm -rf "$dir"
+rm -rf "$@"
 `
 
 // child is a private server and the shell that guards it.
@@ -37,9 +39,9 @@ type child struct {
 	socket string
 	dir    string
 	shell  *exec.Cmd
-	leash  io.Closer // the guard's standard input
-	output *os.File  // of the server
-	log    tail      // the end of output; complete once gone is closed
+	leash  io.WriteCloser // the guard's standard input
+	output *os.File       // of the server
+	log    tail           // the end of output; complete once gone is closed
 	gone   chan struct{}
 }
 
@@ -66,7 +68,7 @@ func startChildIn(dir, binary string, config []string) (*child, error) {
 		"-c", guard, "rlbench-guard", dir,
 		binary, "--port", "0", "--unixsocket", c.socket, "--unixsocketperm", "700",
 		"--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", dir, "--logfile", "",
-		"--lua-time-limit", scriptLimit,
+		"--lua-time-limit", scriptLimit, "--repl-diskless-sync-delay", "0",
 	}
 	c.shell = exec.Command("/bin/sh", append(args, config...)...)
 	// A group of its own: Ctrl-C in the terminal is for us, and we may want to
@@ -110,6 +112,23 @@ func (c *child) stop() error {
 	_ = c.output.SetReadDeadline(time.Now().Add(time.Second))
 	<-c.gone
 	return errors.Join(c.output.Close(), os.RemoveAll(c.dir))
+}
+
+// move makes dir, which must not exist, the directory of the child. The socket
+// moves with it, and stays open.
+func (c *child) move(dir string) error {
+	if strings.Contains(dir, "\n") {
+		return fmt.Errorf("%q: has a line break", dir)
+	}
+	// First, so that the guard misses none if we end here.
+	if _, err := io.WriteString(c.leash, dir+"\n"); err != nil {
+		return fmt.Errorf("tell the guard: %w", err)
+	}
+	if err := os.Rename(c.dir, dir); err != nil {
+		return err
+	}
+	c.dir, c.socket = dir, filepath.Join(dir, socketName)
+	return nil
 }
 
 const (

@@ -23,7 +23,7 @@ func (s *Server) Clock(ctx context.Context) (Clock, error) {
 	var best Clock
 	for i := range clockSamples {
 		sent := time.Now()
-		there, err := s.client.Time(ctx).Result()
+		there, err := s.manager.Time(ctx).Result()
 		if err != nil {
 			return Clock{}, fmt.Errorf("read the clock of Redis: %w", err)
 		}

@@ -31,7 +31,7 @@ func (e *ScriptError) Error() string {
 // cannot be compiled, the error is a *ScriptError. The embedded server sees some
 // mistakes, such as a break outside a loop, only when the script runs.
 func (s *Server) Compile(ctx context.Context, script string) error {
-	err := s.client.ScriptLoad(ctx, script).Err()
+	err := s.manager.ScriptLoad(ctx, script).Err()
 	if err == nil {
 		return nil
 	}

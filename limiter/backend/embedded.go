@@ -31,8 +31,8 @@ func openEmbedded(_ context.Context, _ string, o Options) (*Server, error) {
 		return nil, err
 	}
 	e.server = e.redis.Server()
-	client := o.client(&redis.Options{Addr: "embedded", Dialer: e.dial})
-	return newServer(Embedded, "", client, e.stop), nil
+	c := o.client(&redis.Options{Addr: "embedded", Dialer: e.dial})
+	return newServer(Embedded, "", c, e.stop), nil
 }
 
 // emulator is miniredis, of which most methods wait while a script runs, and

@@ -61,7 +61,7 @@ func (s *Server) Inspect(ctx context.Context, keys []string) ([]KeyState, error)
 func (s *Server) kinds(ctx context.Context, keys []string) ([]KeyState, error) {
 	types := make([]*redis.StatusCmd, len(keys))
 	ttls := make([]*redis.DurationCmd, len(keys))
-	_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
+	_, _ = s.manager.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
 		for i, key := range keys {
 			types[i], ttls[i] = p.Type(ctx, key), p.PTTL(ctx, key)
 		}
@@ -84,7 +84,7 @@ func (s *Server) kinds(ctx context.Context, keys []string) ([]KeyState, error) {
 // of those that are still there to states.
 func (s *Server) fill(ctx context.Context, found, states []KeyState) ([]KeyState, error) {
 	replies := make([]*redis.Cmd, len(found))
-	_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
+	_, _ = s.manager.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
 		for i, key := range found {
 			if r := readingOf(key.Type); r != nil {
 				replies[i] = p.Do(ctx, r.command(key.Name)...)

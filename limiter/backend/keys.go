@@ -85,9 +85,9 @@ func (s *Server) Clear(ctx context.Context) error {
 	}
 	// Redis 6.0 and the embedded server know no SYNC, and flush in that way by
 	// themselves. Valkey 8 does not.
-	err := s.client.Do(ctx, "FLUSHALL", "SYNC").Err()
+	err := s.manager.Do(ctx, "FLUSHALL", "SYNC").Err()
 	if _, isReply := errors.AsType[redis.Error](err); isReply && strings.Contains(err.Error(), "syntax error") {
-		err = s.client.FlushAll(ctx).Err()
+		err = s.manager.FlushAll(ctx).Err()
 	}
 	if err != nil {
 		return fmt.Errorf("delete all keys: %w", err)
@@ -102,7 +102,7 @@ func (s *Server) each(
 ) (replies int, sum int64, err error) {
 	for some := range slices.Chunk(keys, chunk) {
 		cmds := make([]*redis.IntCmd, len(some))
-		_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
+		_, _ = s.manager.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
 			for i, key := range some {
 				cmds[i] = send(p, key)
 			}

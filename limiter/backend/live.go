@@ -15,27 +15,27 @@ func openLive(ctx context.Context, spec string, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := connect(ctx, r, o)
+	c, err := connect(ctx, r, o)
 	if err != nil {
 		return nil, err
 	}
-	return newServer(Live, spec, client, func() error { return nil }), nil
+	return newServer(Live, spec, c, func() error { return nil }), nil
 }
 
 // connect makes a client and sees that its server answers. A failure is told
 // within one timeout: two thirds are for the answer, one for asking who else
 // is there.
-func connect(ctx context.Context, r *redis.Options, o Options) (*redis.Client, error) {
-	client := o.client(r)
-	answering, cancel := context.WithTimeout(ctx, stepTimeout(client.Options())*2/3)
+func connect(ctx context.Context, r *redis.Options, o Options) (connection, error) {
+	c := o.client(r)
+	answering, cancel := context.WithTimeout(ctx, stepTimeout(c.client.Options())*2/3)
 	defer cancel()
-	if err := client.Ping(answering).Err(); err != nil {
-		_ = client.Close()
-		e := diagnose(ctx, client.Options(), err)
+	if err := c.client.Ping(answering).Err(); err != nil {
+		_ = c.client.Close()
+		e := diagnose(ctx, c.client.Options(), err)
 		e.Err = scrub(e.Err, r.Password)
-		return nil, e
+		return connection{}, e
 	}
-	return client, nil
+	return c, nil
 }
 
 // parseURL is redis.ParseURL with errors that cannot hold a password, and that

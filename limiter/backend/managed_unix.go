@@ -48,19 +48,14 @@ func openManaged(ctx context.Context, _ string, o Options) (*Server, error) {
 		}
 	}
 	p := newPrivate(binary, o.Config, c)
-	client, err := connect(ctx, &redis.Options{Network: "unix", Addr: c.socket, Dialer: p.dial}, o)
+	connection, err := connect(ctx, &redis.Options{Network: "unix", Addr: c.socket, Dialer: p.dial}, o)
 	if err != nil {
 		_ = p.stop()
 		return nil, err
 	}
 	address := url.URL{Scheme: "unix", Path: c.socket}
-	s := newServer(Managed, address.String(), client, p.stop)
-	s.replace = func(ctx context.Context) error {
-		if err := p.replace(ctx, c.dir); err != nil {
-			return err
-		}
-		return settle(ctx, client)
-	}
+	s := newServer(Managed, address.String(), connection, p.stop)
+	s.host = p
 	return s, nil
 }
 

@@ -32,7 +32,7 @@ func (s *Server) Scan(ctx context.Context, match string, most int) (keys []strin
 	}
 	for cursor := uint64(0); ; {
 		var page []string
-		if page, cursor, err = s.client.Scan(ctx, cursor, match, scanPage).Result(); err != nil {
+		if page, cursor, err = s.manager.Scan(ctx, cursor, match, scanPage).Result(); err != nil {
 			return nil, false, fmt.Errorf("list keys: %w", err)
 		}
 		if keys = append(keys, page...); len(keys)/2 > most {
@@ -53,7 +53,7 @@ func (s *Server) sweepable(ctx context.Context) error {
 	if s.flavour != Live {
 		return nil
 	}
-	size, err := s.client.DBSize(ctx).Result()
+	size, err := s.manager.DBSize(ctx).Result()
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func parseStat(text string) (c CommandStat, err error) {
 
 // info reads a section of INFO. A refusal wraps errors.ErrUnsupported.
 func (s *Server) info(ctx context.Context, section string) (map[string]string, error) {
-	text, err := s.client.Info(ctx, section).Result()
+	text, err := s.manager.Info(ctx, section).Result()
 	if err != nil {
 		return nil, fmt.Errorf("INFO %s: %w", section, unsupported(err))
 	}
@@ -90,4 +90,13 @@ func parseInfo(text string) map[string]string {
 		}
 	}
 	return fields
+}
+
+// process is the id of the server's process.
+func (s *Server) process(ctx context.Context) (pid int, err error) {
+	server, err := s.info(ctx, "server")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(server["process_id"])
 }

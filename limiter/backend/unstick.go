@@ -59,27 +59,27 @@ var (
 // It takes 8 seconds at most on a live server, and on a managed one 2 and what
 // starting takes. Concurrent calls wait for each other.
 func (s *Server) Unstick(ctx context.Context) (Remedy, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.life, func() { cancel(redis.ErrClosed) })()
-	select {
-	case s.unsticking <- struct{}{}:
-		defer func() { <-s.unsticking }()
-	case <-ctx.Done():
+	ctx, release, err := s.govern(ctx)
+	if err != nil {
+		return RemedyNone, fmt.Errorf("free Redis from a script: %w", err)
 	}
-	if ctx.Err() != nil || s.life.Err() != nil {
-		return RemedyNone, fmt.Errorf("free Redis from a script: %w", s.cause(ctx))
-	}
+	defer release()
 	remedy, err := s.interrupt(ctx)
 	switch {
 	case err == nil:
 		return remedy, nil
 	case ctx.Err() != nil:
 		return RemedyNone, fmt.Errorf("free Redis from a script: %w", s.cause(ctx))
-	case s.replace == nil || isRefusal(err):
+	case s.inForce != nil:
+		return RemedyNone, fmt.Errorf("free Redis from a script: fault %s is in force, and must be ended first: %w", s.inForce.kind.Name, err)
+	case s.host == nil || isRefusal(err):
 		return RemedyNone, s.stuck(err)
 	}
-	if err := s.replace(ctx); err != nil {
+	err = s.host.replace(ctx)
+	if err == nil {
+		err = settle(ctx, s.client)
+	}
+	if err != nil {
 		return RemedyNone, fmt.Errorf("replace a stuck Redis: %w", err)
 	}
 	return RemedyReplaced, nil
@@ -134,11 +134,11 @@ func (s *Server) visitor() *redis.Client {
 	o := s.client.Options()
 	step := min(stepTimeout(o), stepMost)
 	v := &redis.Options{
-		Network: o.Network, Addr: o.Addr, TLSConfig: o.TLSConfig, Username: o.Username, Password: o.Password,
+		Network: o.Network, Addr: o.Addr, TLSConfig: o.TLSConfig, CredentialsProvider: s.credentials,
 		PoolSize: 1, DialTimeout: step, ReadTimeout: step, WriteTimeout: step, PoolTimeout: step,
 	}
-	if s.flavour != Live {
-		v.Dialer = o.Dialer
+	if s.flavour != Live { // the dialer of a live one has the client's timeout
+		v.Dialer = s.direct
 	}
 	return redis.NewClient(limiter.Tune(v))
 }

@@ -176,7 +176,7 @@ func TestUnstickGivesUp(t *testing.T) {
 			ended <- err
 		}()
 	}
-	eventually(t, "one of them is asking", func() bool { return len(s.unsticking) == 1 })
+	eventually(t, "one of them is asking", func() bool { return len(s.governing) == 1 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -172,20 +172,20 @@ func TestReplaceFails(t *testing.T) {
 	p := newPrivate(c.dir+"/absent", nil, c)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.replace(cancelled, c.dir); !errors.Is(err, context.Canceled) || !exists(c.socket) {
+	if err := p.replace(cancelled); !errors.Is(err, context.Canceled) || !exists(c.socket) {
 		t.Errorf("given up: %v, socket %t", err, exists(c.socket))
 	}
-	if err := p.replace(t.Context(), c.dir); err == nil || !strings.Contains(err.Error(), "it ended at once") || exists(c.dir) {
+	if err := p.replace(t.Context()); err == nil || !strings.Contains(err.Error(), "it ended at once") || exists(c.dir) {
 		t.Errorf("no such program: %v, directory %t", err, exists(c.dir))
 	}
 	p.binary, _ = findServer()
-	if err := p.replace(t.Context(), c.dir); err != nil || !exists(c.socket) {
+	if err := p.replace(t.Context()); err != nil || !exists(c.socket) {
 		t.Errorf("later: %v, socket %t", err, exists(c.socket))
 	}
 	if err := p.stop(); err != nil || exists(c.dir) {
 		t.Errorf("stop: %v, directory %t", err, exists(c.dir))
 	}
-	if err := p.replace(t.Context(), c.dir); !errors.Is(err, redis.ErrClosed) || exists(c.dir) {
+	if err := p.replace(t.Context()); !errors.Is(err, redis.ErrClosed) || exists(c.dir) {
 		t.Errorf("after stop: %v, directory %t", err, exists(c.dir))
 	}
 }
