@@ -16,14 +16,46 @@ import (
 	"github.com/rlbench/rlbench/scenarios/target"
 )
 
-// one runs one limiter under one scenario, looks at what it left, judges it and
-// cleans up.
+// one runs one limiter under one scenario, first without the scenario's faults if
+// it makes any: what is different then is theirs.
 func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, run int) error {
+	if err := e.use(stop, len(s.plan.Faults) > 0); err != nil {
+		return err
+	}
+	if len(s.plan.Faults) == 0 {
+		return e.try(stop, p, s, name, turn{run: run})
+	}
+	without := s
+	without.plan = s.plan.Faultless()
+	if err := e.try(stop, p, without, name, turn{run: run, control: true}); err != nil || stop.ctx.Err() != nil || e.lost != nil {
+		return err
+	}
+	t := turn{run: run}
+	if last := e.cases[len(e.cases)-1]; last.Control {
+		t.reference = last.Judgement
+	}
+	return e.try(stop, p, s, name, t)
+}
+
+// turn is one run of one limiter.
+type turn struct {
+	run       int
+	control   bool                 // without the faults that the scenario makes
+	reference *scenarios.Judgement // of the control run; nil if there was none
+}
+
+// try runs one limiter, looks at what it left, judges it and cleans up.
+func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, now turn) error {
 	what := fmt.Sprintf("%s %s", s.Name, name)
+	if now.control {
+		what += " without its faults"
+	}
 	p.describe(what)
 	mark := fmt.Sprintf("%s:%s:%d", e.keyPrefix, e.id, e.opened)
 	e.opened++
-	t, err := target.Open(stop.ctx, e.server, name, target.Options{Limit: s.plan.Limit, Clock: s.plan.Clock, Prefix: mark, Model: e.model})
+	t, err := target.Open(stop.ctx, e.server, name, target.Options{
+		Limit: s.plan.Limit, Clock: s.plan.Clock, Prefix: mark, Model: e.model, OnFailure: s.plan.OnFailure, Timeout: s.plan.Timeout,
+	})
 	if err != nil {
 		return cannotOpen(err)
 	}
@@ -41,6 +73,7 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 	h, err := runner.Run(stop.ctx, runner.Config{
 		Limiters: limiters, Plan: s.plan, Identity: identity, MaxInFlight: e.maxInFlight,
 		ServerClock: e.serverClock, Stopwatch: e.Stopwatch, Handled: &e.handled,
+		Inject: func(ctx context.Context, fault int) (runner.Injected, error) { return e.inject(ctx, s.plan, fault, mark) },
 		Waiting: func(edge time.Time, attempt int) {
 			p.describe(fmt.Sprintf("%s, edge at %s, attempt %d", what, edge.Format(time.TimeOnly+" UTC"), attempt))
 		},
@@ -56,7 +89,7 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		Untouched: e.keepKeys,
 	}
 	traces := traffic.Traces(t)
-	a := assessed{target: t, run: run, history: h}
+	a := assessed{target: t, turn: now, history: h}
 	if !e.keepKeys {
 		defer func() { e.remove(slices.Concat(traces.Keys(), a.examined.Leftovers())) }()
 	}
@@ -68,7 +101,8 @@ func (e *experiment) one(stop *interrupt, p *progress, s loaded, name string, ru
 		e.lost = h.Lost
 	}
 	if e.lost == nil && a.stuck == "" {
-		if h.Attempts == 1 {
+		// A server that was replaced has forgotten what it spent.
+		if h.Attempts == 1 && len(h.Plan.Faults) == 0 {
 			a.cost = e.cost(meter, traces.Keys(), traces.Identities(), decided(h))
 		}
 		a.examined = e.examine(stop, p, what, t, traffic, traces)
@@ -193,8 +227,8 @@ func (e *experiment) examine(stop *interrupt, p *progress, what string, t *targe
 
 // assessed is a run that is over, with everything that is known about it.
 type assessed struct {
+	turn
 	target   *target.Target // nil if it had no turn
-	run      int
 	history  *runner.History
 	stuck    string // what was done about a script that did not end
 	cost     *report.Cost
@@ -206,8 +240,11 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 	h := a.history
 	oc := &oracle.Case{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: name,
-		Checks: append(append([]scenarios.Check{}, s.Checks...), e.checks...), MaxOvershoot: e.overshoot,
+		Faults: h.Faults, Control: a.reference,
 		Misplaced: h.Misplaced, Interrupted: h.Interrupted, Curbed: h.Curbed, Lost: h.Lost, Stuck: a.stuck, Examined: a.examined,
+	}
+	if !a.control { // what is expected is expected of the trouble
+		oc.Checks, oc.MaxOvershoot = append(append([]scenarios.Check{}, s.Checks...), e.checks...), e.overshoot
 	}
 	if a.target != nil {
 		oc.Algorithm, oc.Tells, oc.Strict = a.target.Algorithm, a.target.Tells, a.target.Strict
@@ -219,7 +256,7 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 	}
 	c := report.Case{
 		Description: s.Description, Plan: h.Plan, Hash: s.hash, Limiter: name,
-		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Results: h.Results, Judgement: j, Cost: a.cost,
+		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Results: h.Results, Judgement: j, Cost: a.cost, Control: a.control,
 	}
 	if oc.Algorithm != nil {
 		c.Algorithm = oc.Algorithm.Name

@@ -30,7 +30,8 @@ type experiment struct {
 	sinks     sinks
 	spec      string
 
-	server  *backend.Server
+	server  *backend.Server          // of the run that is under way
+	servers map[bool]*backend.Server // all that are open; the one for faults is true
 	hard    context.Context // ends with the second interrupt
 	id      string          // of this invocation, in every key
 	opened  int             // targets so far, in every key too
@@ -52,9 +53,7 @@ func (e *experiment) run() error {
 	started, watch := e.Now(), e.watch()
 	begin := watch()
 	env, err := e.open(stop)
-	if e.server != nil {
-		defer e.server.Close()
-	}
+	defer e.closeServers()
 	if err == nil {
 		err = e.all(stop)
 	}
@@ -102,7 +101,7 @@ func (e *experiment) open(stop *interrupt) (report.Env, error) {
 		if o.err != nil {
 			return env, targetTrouble(o.err)
 		}
-		e.server = o.server
+		e.server, e.servers = o.server, map[bool]*backend.Server{false: o.server}
 	case <-stop.ctx.Done():
 		go func() {
 			if o := <-done; o.server != nil {
@@ -115,7 +114,9 @@ func (e *experiment) open(stop *interrupt) (report.Env, error) {
 	e.hard, cut = context.WithCancel(context.Background())
 	stop.onSecond(func() {
 		cut()
-		e.server.Client().Close()
+		for _, s := range e.servers {
+			s.Client().Close()
+		}
 	})
 	if e.keepKeys && e.server.Flavour() != backend.Live {
 		return env, keepNothing()
@@ -163,7 +164,7 @@ func (e *experiment) publish(r *report.Report, signal os.Signal) error {
 func (e *experiment) refused() bool {
 	for _, c := range e.cases {
 		m := c.Judgement.Measures
-		if failed := m.Errored + m.Unknown; failed > 0 && failed == m.Planned {
+		if failed := m.Errored + m.Unknown - m.Excused; failed > 0 && failed == m.Planned {
 			return true
 		}
 	}
@@ -183,6 +184,9 @@ func (e *experiment) watch() func() time.Duration {
 // machine that changes its pace changes it for all.
 func (e *experiment) all(stop *interrupt) error {
 	e.id = invocation()
+	if err := e.suitable(); err != nil {
+		return err
+	}
 	total := int64(0)
 	for _, s := range e.scenarios {
 		for _, name := range s.limiters {
@@ -212,6 +216,9 @@ func (e *experiment) all(stop *interrupt) error {
 // requests is how many a limiter will be sent, retries included as far as its
 // model tells.
 func (e *experiment) requests(s loaded, name string) int64 {
+	if len(s.plan.Faults) > 0 {
+		return 2 * int64(len(s.plan.Arrivals)) // and the control run
+	}
 	if claimed := target.Claims(name, e.model); claimed != nil && s.plan.Retries() {
 		return oracle.Expect(s.plan, *claimed).Measures.Planned
 	}
@@ -250,7 +257,7 @@ func (e *experiment) rest(interrupted bool) error {
 				continue
 			}
 			h := &runner.History{Plan: s.plan, Results: make([]scenarios.Result, len(s.plan.Arrivals)), Interrupted: interrupted, Lost: e.lost}
-			if err := e.judge(s, name, assessed{run: 1, history: h}); err != nil {
+			if err := e.judge(s, name, assessed{turn: turn{run: 1}, history: h}); err != nil {
 				return err
 			}
 		}

@@ -110,7 +110,7 @@ func (o *selftestOptions) prepare(a *app) (*selftest, error) {
 	}
 	for _, t := range first {
 		requests := s.experiment.requests(t.scenario, t.limiter)
-		if t.specimen == nil && t.scenario.plan.Clock == scenarios.Virtual {
+		if t.specimen == nil && exact(t.scenario.plan) {
 			requests *= int64(o.seeds)
 		}
 		s.requests += requests
@@ -124,9 +124,7 @@ func (s *selftest) run() error {
 	defer stop.stop()
 	watch := e.watch()
 	env, err := e.open(stop)
-	if e.server != nil {
-		defer e.server.Close()
-	}
+	defer e.closeServers()
 	var results []result
 	if err == nil {
 		results, err = s.all(stop)

@@ -62,7 +62,8 @@ func trialOf(specimen *faulty.Specimen) (trial, error) {
 }
 
 // sound are the bundled limiters under every scenario, after the first seed only
-// where time is virtual: the others differ by more than their seed anyway.
+// where time is virtual and nothing breaks: the others differ by more than their
+// seed anyway.
 func (s *selftest) sound(seed uint64) ([]trial, error) {
 	var trials []trial
 	for _, b := range scenarios.Builtins() {
@@ -74,7 +75,7 @@ func (s *selftest) sound(seed uint64) ([]trial, error) {
 		if err != nil {
 			return nil, err
 		}
-		if seed > 1 && one.plan.Clock != scenarios.Virtual {
+		if seed > 1 && !exact(one.plan) {
 			continue
 		}
 		for _, name := range limiter.Names() {
@@ -83,6 +84,9 @@ func (s *selftest) sound(seed uint64) ([]trial, error) {
 	}
 	return trials, nil
 }
+
+// exact reports whether a plan goes the same way each time.
+func exact(p *scenarios.Plan) bool { return p.Clock == scenarios.Virtual && len(p.Faults) == 0 }
 
 // builtin reads and plans an embedded scenario.
 func builtin(name string, seed uint64, change func(*scenarios.Scenario)) (loaded, error) {
@@ -122,13 +126,16 @@ func (s *selftest) all(stop *interrupt) ([]result, error) {
 			if stop.ctx.Err() != nil || e.lost != nil {
 				return results, nil
 			}
+			if e.unsuited(t.scenario) != nil {
+				continue // this Redis cannot have such faults
+			}
 			e.cases = nil
 			if err := e.one(stop, p, t.scenario, t.limiter, 1); err != nil {
 				return results, err
 			}
 			// What was cut short proves nothing.
-			if len(e.cases) == 1 && stop.ctx.Err() == nil && e.lost == nil {
-				results = append(results, resultOf(t, e.cases[0]))
+			if len(e.cases) > 0 && stop.ctx.Err() == nil && e.lost == nil {
+				results = append(results, resultOf(t, e.cases[len(e.cases)-1]))
 			}
 		}
 	}

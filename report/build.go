@@ -288,10 +288,13 @@ func (r *Report) addScenario(c *Case) {
 			Name: c.Plan.Scenario, Description: c.Description, SHA256: c.Hash, Seed: c.Plan.Seed,
 			Clock: c.Plan.Clock, Runs: c.Runs, Verdict: scenarios.Pass,
 			Limit:  Limit{Max: c.Plan.Limit.Max, WindowUS: c.Plan.Limit.Window.Microseconds()},
-			Faults: plannedFaults(c.Plan), OnFailure: c.Plan.OnFailure,
+			OnFailure: c.Plan.OnFailure,
 		})
 	}
 	s, m := &r.Scenarios[at], c.Judgement.Measures
+	if s.Faults == nil { // the control run comes first, and has none
+		s.Faults = plannedFaults(c.Plan)
+	}
 	s.Verdict = s.Verdict.Worse(c.Judgement.Verdict)
 	s.Schedule.Planned += m.Planned
 	s.Schedule.Sent += m.Planned - m.Missed

@@ -18,6 +18,9 @@ type note struct{ head, text string }
 func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	var out []note
 	for _, row := range rows {
+		if row.Control {
+			continue // what it has to say, the other says too
+		}
 		if text := strings.TrimSpace(excess(s, row) + " " + landing(r, s, row)); text != "" {
 			out = append(out, note{row.Limiter + ": ", text})
 		}

@@ -28,7 +28,7 @@ var faultyKind = kind{
 				return fmt.Errorf("limiter %s: %w", name, err)
 			}
 		}
-		return nil
+		return n.bundledOnly(name)
 	},
 	claims: faultyClaims,
 	open:   openFaulty,

@@ -75,6 +75,9 @@ func (c *convention) check(name string, n Needs, model string) error {
 	if err := c.checkClock(n.Clock); err != nil {
 		wrong = append(wrong, err)
 	}
+	if err := n.bundledOnly(name); err != nil {
+		return err
+	}
 	if n.Costs && !c.takesCosts() {
 		wrong = append(wrong, errors.New("requests cost more than one unit, and the script is not told: no argument is {cost}"))
 	}

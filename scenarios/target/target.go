@@ -3,6 +3,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,14 +53,21 @@ type Options struct {
 	// Model is what a foreign limiter claims to be, if it is not what is written
 	// beside it: the name of an algorithm, "none", or "" for what is written.
 	Model string
+	// OnFailure is what to do when Redis cannot answer, one of
+	// scenarios.FailurePolicies; "" returns the error, which testers want to see.
+	OnFailure string
+	// Timeout bounds a decision; 0 leaves that to the client of the server.
+	Timeout time.Duration
 }
 
 // Needs are what traffic asks of a target.
 type Needs struct {
 	Limits []limiter.Limit
 	Clock  scenarios.Clock
-	Costs  bool // some requests cost more than one unit
-	Waits  bool // clients obey the wait that they are told
+	Costs  bool   // some requests cost more than one unit
+	Waits  bool   // clients obey the wait that they are told
+	Policy string // what to do when Redis cannot answer, if it is not to return the error
+	Names  bool   // some requests tell a second name of the client
 }
 
 // A kind of target is chosen by the form of its name.
@@ -176,6 +184,17 @@ func kindOf(name string) (kind, error) {
 	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all", "lua:PATH", "faulty:NAME"))
 }
 
+// bundledOnly refuses what only limiters of this repository do.
+func (n Needs) bundledOnly(name string) error {
+	switch {
+	case n.Policy != "" && n.Policy != string(limiter.FailError):
+		return fmt.Errorf("limiter %s: it has no failure policy %q; only bundled algorithms have", name, n.Policy)
+	case n.Names:
+		return fmt.Errorf("limiter %s: it knows no second name of a client; only bundled algorithms do", name)
+	}
+	return nil
+}
+
 func isAlgorithm(name string) bool {
 	_, ok := limiter.Named(name)
 	return ok
@@ -205,8 +224,7 @@ func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options)
 	open := func(l limiter.Limit) (*limiter.Redis, error) {
 		opened, err := limiter.New(s.Client(), limiter.Config{
 			Algorithm: a, Limit: l, Prefix: o.Prefix, Policy: "rlbench", TTLFloor: t.TTLFloor,
-			// The tester wants to see errors, not what a policy makes of them.
-			OnFailure: limiter.FailError,
+			OnFailure: limiter.Failure(cmp.Or(o.OnFailure, string(limiter.FailError))),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("open target %s: %w", name, err)
