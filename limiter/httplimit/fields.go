@@ -138,10 +138,10 @@ func (a *answer) untilMore(d limiter.Decision) int64 {
 	switch {
 	case d.Allowed && a.event.Outcome == OutcomeAdmitted:
 		return seconds(d.ResetAfter)
-	case d.Allowed || d.RetryAfter == limiter.Never:
+	case d.RetryAfter == limiter.Never:
 		return 0
 	default:
-		return seconds(d.RetryAfter)
+		return seconds(d.RetryAfter) // 0 when it admits
 	}
 }
 

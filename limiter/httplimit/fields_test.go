@@ -320,6 +320,23 @@ func checkParams(t *rapid.T, item httpsfv.Item, known ...string) {
 	}
 }
 
+// Drafts 06 and 07 forbid two policies with one quota; the longer window stays.
+func TestOneWindowForAQuota(t *testing.T) {
+	c := service(nil)
+	c.Policies, c.Routes, c.Default = nil, nil, httplimit.Route{}
+	for i, window := range []time.Duration{time.Second, time.Hour, time.Minute, 1500 * time.Millisecond, time.Hour} {
+		name := "p" + strconv.Itoa(i)
+		c.Policies = append(c.Policies, limiter.Policy{Name: name, Algorithm: limiter.Log, Limit: limiter.Limit{Max: 9, Window: window}})
+		c.Default.Charges = append(c.Default.Charges, httplimit.Charge{Policy: name})
+	}
+	c.Decider = newMemory(c.Policies)
+	c.Dialects = []httplimit.Dialect{httplimit.Draft07}
+	w := send(newLimit(t, c).Wrap(ok), "a", "GET", "/")
+	if got := w.Header().Get("RateLimit-Policy"); got != "9;w=3600" {
+		t.Errorf("RateLimit-Policy: %s", got)
+	}
+}
+
 // The fields as people see them.
 func TestFieldsByExample(t *testing.T) {
 	rows := []struct {

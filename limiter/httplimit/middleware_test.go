@@ -121,6 +121,18 @@ func TestWithoutName(t *testing.T) {
 	}
 }
 
+// Clients without a name pay the highest price of the route.
+func TestCostWithoutName(t *testing.T) {
+	decider := newMemory(policies)
+	c := service(decider)
+	c.OnUnidentified = httplimit.Unidentified{Policy: "nobody"}
+	c.Default.Charges = []httplimit.Charge{{Policy: "feed"}, {Policy: "global", Cost: 2}, {Policy: "search"}}
+	send(newLimit(t, c).Wrap(ok), "", "GET", "/")
+	if got := decider.asked[0].Charges; len(got) != 1 || got[0].Policy != "nobody" || got[0].Cost != 2 {
+		t.Errorf("charged %+v", got)
+	}
+}
+
 func TestCosts(t *testing.T) {
 	rows := []struct {
 		why, target string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -44,6 +45,15 @@ func TestProblems(t *testing.T) {
 			Type: httplimit.TypeQuotaExceeded, Title: "Quota exceeded", Status: 429,
 			Detail: "Retry in 1 second.", ViolatedPolicies: []string{"global"},
 		}},
+		{"nor is its wait", denies(no(limiter.Decision{RetryAfter: limiter.Never, Shadow: true}), no(limiter.Decision{RetryAfter: limiter.Never})), "a", httplimit.Problem{
+			Type: httplimit.TypeQuotaExceeded, Title: "Quota exceeded", Status: 429,
+			Detail:           "Do not retry: the request costs more than is ever available (global).",
+			ViolatedPolicies: []string{"global"},
+		}},
+		{"one of two waits is not known", denies(no(limiter.Decision{RetryAfter: 1e9}), no(limiter.Decision{})), "a", httplimit.Problem{
+			Type: httplimit.TypeQuotaExceeded, Title: "Quota exceeded", Status: 429,
+			ViolatedPolicies: []string{"feed", "global"},
+		}},
 		{"no decision", deciding(func(context.Context, limiter.Joint) ([]limiter.Decision, error) { return nil, errors.New("no") }), "a", httplimit.Problem{
 			Type: httplimit.TypeReducedCapacity, Title: "Temporarily reduced capacity", Status: 503,
 			Detail: "The request could not be checked against its quota.",
@@ -74,6 +84,16 @@ func TestProblems(t *testing.T) {
 				t.Errorf("HEAD got %d %v %q", head.Code, head.Header(), head.Body)
 			}
 		})
+	}
+}
+
+// A length that was meant for another body would cut this one.
+func TestProblemHasItsOwnLength(t *testing.T) {
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Length", "3")
+	httplimit.Problem{Status: 429}.Write(w, httptest.NewRequest("GET", "/", nil))
+	if got := w.Header().Get("Content-Length"); got != "" {
+		t.Errorf("Content-Length %s", got)
 	}
 }
 

@@ -65,6 +65,7 @@ func TestRoutes(t *testing.T) {
 		{"a method in lower case", "get", "/api/v1/feed", "feed global"},
 		{"CONNECT with a path", "CONNECT", "/api/v1/feed/", "feed global"},
 		{"CONNECT with tricks", "CONNECT", "//api/v1/x/../feed", "feed global"},
+		{"CONNECT with tricks of a route without a method", "CONNECT", "//api/v1/x/../trending", "trending global"},
 		{"CONNECT without a path", "CONNECT", "example.com:443", "global"},
 		{"OPTIONS of everything", "OPTIONS", "*", "global"},
 		{"method and path", "POST", "/api/v1/feed/%2e/", "feed global"},
@@ -105,6 +106,10 @@ func TestRoutesThatAreClose(t *testing.T) {
 		{Pattern: "GET /files/private", Charges: to("search")},
 		{Pattern: "admin.example/", Charges: to("global")},
 		{Pattern: "/healthy", Unlimited: true},
+		{Pattern: "/exact", Charges: to("feed")},
+		{Pattern: "/exact/{$}", Charges: to("search")},
+		{Pattern: "GET /docs/", Charges: to("feed")},
+		{Pattern: "/docs/{rest...}", Charges: to("search")},
 	}
 	rows := []struct {
 		why, method, host, target string
@@ -128,6 +133,8 @@ func TestRoutesThatAreClose(t *testing.T) {
 		{"a host with its final dot", "GET", "admin.example.:80", "/x", "global"},
 		{"a host is more specific than a path", "GET", "admin.example", "/tree/", "global"},
 		{"unlimited", "GET", "x", "/healthy", ""},
+		{"a route of the slash alone", "GET", "x", "/exact/", "search"},
+		{"a subtree written in two ways", "POST", "x", "/docs/1", "search"},
 		{"an unlimited path within a dear one", "POST", "x", "/healthy/..%2flogin", "search"},
 		{"a dear path by an alias of an unlimited one", "POST", "x", "/healthy/%2e%2e/login", "search"},
 	}
@@ -152,7 +159,7 @@ func TestDearestReading(t *testing.T) {
 	c := service(decider)
 	c.Routes = []httplimit.Route{
 		{Pattern: "/a/", Charges: []httplimit.Charge{{Policy: "feed", Cost: 2}, {Policy: "global", Cost: 9}}},
-		{Pattern: "/b", Charges: []httplimit.Charge{{Policy: "feed", Cost: 5}, {Policy: "search", CostOf: func(*http.Request) int64 { return 3 }}}},
+		{Pattern: "/b", Charges: []httplimit.Charge{{Policy: "feed", Cost: 5}, {Policy: "global"}, {Policy: "search", CostOf: func(*http.Request) int64 { return 3 }}}},
 	}
 	r, err := parse("GET", "/a/%2e%2e/b", "x")
 	if err != nil {

@@ -59,6 +59,9 @@ func TestClientGone(t *testing.T) {
 			defer cancel()
 			decider := newMemory(policies)
 			c := service(deciding(func(ctx context.Context, j limiter.Joint) ([]limiter.Decision, error) {
+				if when == "before the decision" {
+					t.Error("the decider was asked")
+				}
 				if when == "during the decision" {
 					cancel()
 				}
