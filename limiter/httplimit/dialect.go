@@ -35,9 +35,10 @@ const (
 	// Draft07 is RateLimit and RateLimit-Policy of revision 07 (June 2023):
 	// "limit=100, remaining=50, reset=5" and "100;w=60".
 	//
-	// The policies of both have no name and must have a window in whole seconds
-	// and a quota of their own: others are left out, and of those with equal
-	// quotas all but the one with the longest window.
+	// Its policies have no name and must have a window in whole seconds and a
+	// quota of their own (section 3.5): others are left out, and of those with
+	// equal quotas all but the one with the longest window. Draft06 gets the
+	// same list.
 	Draft07 Dialect = "draft-07"
 	// Draft11 is RateLimit and RateLimit-Policy of revisions 08 to 11 (October
 	// 2024 to May 2026), with all policies: `"feed";r=12;t=30` and
