@@ -15,6 +15,7 @@ var floors = []floor{
 	{"scripts", "people who use no Go read the Lua alone", nil},
 	{"limiter", "a service imports the limiter without the tester", []string{"scripts"}},
 	{"limiter/backend", "opening a Redis knows nothing of what runs on it", []string{"limiter"}},
+	{"limiter/httplimit", "a service limits HTTP without the tester", []string{"limiter"}},
 	{"limiter/faulty", "a specimen is a limiter like any other, whoever judges it", []string{"limiter"}},
 	{"limiter/limitertest", "anybody's limiter can be put through the kit", []string{"limiter"}},
 	{"scenarios", "a scenario can be planned without a socket", []string{"limiter"}},
@@ -36,6 +37,7 @@ var homes = []struct {
 }{
 	{"github.com/redis/go-redis/v9", []string{"limiter", "limiter/backend", "limiter/faulty", "limiter/limitertest"}},
 	{"github.com/alicebob/miniredis/v2", []string{"limiter/backend"}},
+	{"github.com/dunglas/httpsfv", []string{"limiter/httplimit"}},
 	{"go.yaml.in/yaml/v4", []string{"scenarios"}},
 	{"github.com/agnivade/levenshtein", []string{"scenarios"}},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"report"}},
