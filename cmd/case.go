@@ -73,7 +73,9 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 	h, err := runner.Run(stop.ctx, runner.Config{
 		Limiters: limiters, Plan: s.plan, Identity: identity, MaxInFlight: e.maxInFlight,
 		ServerClock: e.serverClock, Stopwatch: e.Stopwatch, Handled: &e.handled,
-		Inject: func(ctx context.Context, fault int) (runner.Injected, error) { return e.inject(ctx, s.plan, fault, mark) },
+		Inject: func(ctx context.Context, fault int) (runner.Injected, error) {
+			return e.inject(ctx, s.plan, fault, mark)
+		},
 		Waiting: func(edge time.Time, attempt int) {
 			p.describe(fmt.Sprintf("%s, edge at %s, attempt %d", what, edge.Format(time.TimeOnly+" UTC"), attempt))
 		},

@@ -32,9 +32,9 @@ type experiment struct {
 
 	server  *backend.Server          // of the run that is under way
 	servers map[bool]*backend.Server // all that are open; the one for faults is true
-	hard    context.Context // ends with the second interrupt
-	id      string          // of this invocation, in every key
-	opened  int             // targets so far, in every key too
+	hard    context.Context          // ends with the second interrupt
+	id      string                   // of this invocation, in every key
+	opened  int                      // targets so far, in every key too
 	handled atomic.Int64
 	cases   []report.Case
 	lost    error // the target, for good

@@ -287,7 +287,7 @@ func (r *Report) addScenario(c *Case) {
 		r.Scenarios = append(r.Scenarios, Scenario{
 			Name: c.Plan.Scenario, Description: c.Description, SHA256: c.Hash, Seed: c.Plan.Seed,
 			Clock: c.Plan.Clock, Runs: c.Runs, Verdict: scenarios.Pass,
-			Limit:  Limit{Max: c.Plan.Limit.Max, WindowUS: c.Plan.Limit.Window.Microseconds()},
+			Limit:     Limit{Max: c.Plan.Limit.Max, WindowUS: c.Plan.Limit.Window.Microseconds()},
 			OnFailure: c.Plan.OnFailure,
 		})
 	}

@@ -69,7 +69,7 @@ var bad = []struct{ file, why string }{
 	{"merge-key", "merge keys are not YAML any more"},
 	{"self-alias", "a list that contains itself"},
 	{"non-ascii-column", "the caret is right behind umlauts too"},
-	{"faults", "part of the format, but not there yet"},
+	{"faults", "kinds, times and parameters that faults do not have or need"},
 	{"ramps", "rates that are nothing, missing, negative, too many or no rates"},
 	{"drips", "gaps that are nothing, missing, negative or not taken"},
 	{"herds", "what herds and saturation do not take, and a flood"},

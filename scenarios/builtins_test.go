@@ -123,11 +123,14 @@ var made = map[string]func(limiter.Limit) bool{
 	"limit-cut":            halves,
 	"limit-raise":          halves,
 	"retry-storm-constant": halves,
+	"redis-outage-live":    own, // a rate that a machine can send
+	"stall":                own,
 	"ttl-drain":            func(l limiter.Limit) bool { return l.Window <= time.Minute }, // it waits in real time
 }
 
-// halves and tenths report whether such a part of the window is a whole number
+// own is for limits that a scenario names itself; halves and tenths report whether such a part of the window is a whole number
 // of ticks.
+func own(limiter.Limit) bool { return false }
 func halves(l limiter.Limit) bool { return l.Window%(2*time.Microsecond) == 0 }
 func tenths(l limiter.Limit) bool { return l.Window%(10*time.Microsecond) == 0 }
 

@@ -171,9 +171,10 @@ func TestPercentiles(t *testing.T) {
 // Every metric has words, a value when everything was measured, and the
 // dimension that its checks have to have.
 func TestEveryMetric(t *testing.T) {
-	bytes := int64(1)
+	bytes, second := int64(1), time.Second
 	full := scenarios.Measures{
 		Planned: 4, Wanted: 4, Admitted: 1, Denied: 1, Limit: 1, Service: upTo(1000), Response: upTo(1000),
+		Recovery: &second, Overcounted: scenarios.Overcount{Used: 1, Sent: 2},
 		Examined: &scenarios.Examination{Keys: make([]scenarios.KeyState, 1), Left: &scenarios.Left{Bytes: &bytes}},
 	}
 	for _, metric := range scenarios.Metrics {

@@ -31,6 +31,10 @@ func vocabulary() map[string][]string {
 	for _, m := range scenarios.Metrics {
 		lists["metrics"] = append(lists["metrics"], m.Name)
 	}
+	for _, k := range scenarios.FaultKinds {
+		lists["faults"] = append(lists["faults"], k.Name)
+	}
+	lists["failure policies"] = scenarios.FailurePolicies
 	for _, c := range scenarios.Clocks {
 		lists["clocks"] = append(lists["clocks"], string(c.Name))
 	}

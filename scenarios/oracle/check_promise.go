@@ -26,6 +26,9 @@ func promise(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return []scenarios.Finding{inconclusive(j, "promise", "instants-unknown",
 			fmt.Sprintf("%s admitted about %d within %s; it promises at most %d, and does not tell when exactly it decides", c.Name, peak, window, bound),
 			"let it tell the instant by which it decides")}
+	case peak+unknownUnits(c) > bound && accidents(j.Measures) == 0:
+		// Lost on purpose: that it may be broken is no reason to doubt.
+		f.Message = fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, peak+unknownUnits(c), window, bound)
 	case peak+unknownUnits(c) > bound:
 		return []scenarios.Finding{inconclusive(j, "promise", "unknown-outcomes",
 			fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, peak+unknownUnits(c), window, bound),

@@ -1,13 +1,20 @@
 package oracle
 
 import (
+	"errors"
+	"time"
+
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
+// errExpected is the error of a request that a fault refuses.
+var errExpected = errors.New("refused on purpose")
+
 // Expect is what an algorithm does with a plan if every request is decided at
 // its planned instant, by the model alone. It needs no Redis. Its Promise is that
-// of one clock, even where the senders' differ.
+// of one clock, even where the senders' differ. Faults do what they do when time is
+// virtual: they refuse, lose and forget, and take no time.
 func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 	virtual := *p
 	virtual.Clock = scenarios.Virtual
@@ -18,7 +25,7 @@ func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 		}
 	}
 	edge := virtual.Edge()
-	states := map[scenarios.Identity]any{}
+	w := newWorld(&virtual)
 	var results []scenarios.Result
 	agenda := scenarios.NewAgenda(&virtual)
 	for at, ok := agenda.Next(); ok; at, ok = agenda.Next() {
@@ -26,21 +33,20 @@ func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 			arrival := agenda.Arrival(i)
 			phase := virtual.Phases[arrival.Phase]
 			id := virtual.Identity(arrival)
-			if states[id] == nil {
-				states[id] = a.Model.Init()
-			}
-			state, d := a.Model.Step(phase.Limit, states[id], limiter.Request{At: edge.Add(at + phase.Skew), Cost: arrival.Cost})
-			states[id] = state
-			result := scenarios.Result{Outcome: scenarios.Denied, Decision: d}
-			if d.Allowed {
-				result.Outcome = scenarios.Admitted
-			}
+			w.advance(at)
+			result := w.decide(a, &virtual, id, phase.Limit, limiter.Request{At: edge.Add(at + phase.Skew), Cost: arrival.Cost})
+			result.Sent = time.Duration(len(results)) // one after the other
+			result.Done = result.Sent
 			results = append(results, result)
 			agenda.Tell(i, at, result)
 		}
 	}
-	j, perIdentity := measure(&Case{Plan: agenda.Plan(), Results: results, Edge: edge})
-	worst := a.Worst(loosest(p))
+	j, perIdentity := measure(&Case{Plan: agenda.Plan(), Results: results, Edge: edge, Tells: scenarios.TellsAll})
+	c := &Case{Plan: p, Faults: make([]scenarios.FaultResult, len(p.Faults))}
+	for i := range c.Faults {
+		c.Faults[i].Made = true
+	}
+	worst := a.Worst(loosest(p)) + int64(len(losses(c)))*loosest(p).Max
 	j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity.most, Kept: perIdentity.most <= worst}
 	return j
 }
