@@ -19,13 +19,13 @@ var floors = []floor{
 	{"limiter/edge", "a coarse tier needs no Redis", []string{"limiter"}},
 	{"limiter/faulty", "a specimen is a limiter like any other, whoever judges it", []string{"limiter"}},
 	{"limiter/limitertest", "anybody's limiter can be put through the kit", []string{"limiter"}},
-	{"scenarios", "a scenario can be planned without a socket", []string{"limiter"}},
-	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter"}},
+	{"scenarios", "a scenario can be planned without a socket", []string{"limiter", "limiter/edge"}},
+	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter", "limiter/edge"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
-	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{"scenarios", "limiter", "limiter/backend", "limiter/faulty"}},
+	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{"scenarios", "limiter", "limiter/backend", "limiter/edge", "limiter/faulty"}},
 	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter"}},
 	{"cmd", "cmd is where everything meets", []string{
-		"limiter", "limiter/backend", "limiter/faulty", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
+		"limiter", "limiter/backend", "limiter/edge", "limiter/faulty", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
 	}},
 	{"", "main only calls cmd", []string{"cmd"}},
 }

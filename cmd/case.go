@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/limiter/backend"
+	"github.com/rlbench/rlbench/limiter/edge"
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
@@ -118,13 +120,20 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 
 // limitersOf opens the limiter of each phase: a phase can have a limit of its own.
 func limitersOf(t *target.Target, p *scenarios.Plan) ([]limiter.Limiter, error) {
+	tier, err := target.Front(tierOf(p), client)
+	if err != nil {
+		return nil, err
+	}
 	byLimit := map[limiter.Limit]limiter.Limiter{}
 	all := make([]limiter.Limiter, len(p.Phases))
 	for i, phase := range p.Phases {
 		l, ok := byLimit[phase.Limit]
 		if !ok {
-			var err error
-			if l, err = t.Limiter(phase.Limit); err != nil {
+			origin, err := t.Limiter(phase.Limit)
+			if err != nil {
+				return nil, err
+			}
+			if l, err = tier.Limiter(origin); err != nil {
 				return nil, err
 			}
 			byLimit[phase.Limit] = l
@@ -151,6 +160,22 @@ func identity(id scenarios.Identity, attempt int) string {
 		return fmt.Sprintf("k%d-%d", id.Key, attempt)
 	}
 	return fmt.Sprintf("k%d-%d-p%d", id.Key, attempt, id.Pseudonym)
+}
+
+// client is who an identity belongs to, whatever the pseudonym.
+func client(identity string) string {
+	name, _, _ := strings.Cut(identity, "-p")
+	return name
+}
+
+// tierOf is the tier of a plan with what a run adds to it.
+func tierOf(p *scenarios.Plan) *edge.Config {
+	if p.EdgeTier == nil {
+		return nil
+	}
+	c := *p.EdgeTier
+	c.Seed, c.Now = p.Seed, time.Now
+	return &c
 }
 
 func decided(h *runner.History) int64 {

@@ -107,6 +107,9 @@ func faultNotes(s *Scenario, rows []Row) []note {
 		out = append(out, note{"fault: ", text + "."})
 	}
 	for _, row := range rows {
+		if row.DeniedAtEdge > 0 {
+			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d requests were denied by the tier in front.", row.DeniedAtEdge)})
+		}
 		if row.Overcounted != nil {
 			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("counted %.1f units for each that it was sent.", *row.Overcounted)})
 		}

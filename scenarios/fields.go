@@ -18,6 +18,9 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 // maxWait bounds how long a scenario may wait for anything.
 const maxWait = time.Hour
 
+// maxInFlight bounds requests in flight.
+const maxInFlight = 10_000
+
 // maxKeys bounds the identities of a scenario.
 const maxKeys = 1_000_000
 
@@ -37,6 +40,9 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"checks", false, func(_, v *yaml.Node) { checks = v }},
 		{"faults", false, func(_, v *yaml.Node) { faults = v }},
 		{"on_failure", false, s.into(&out.OnFailure, s.oneOf("on_failure", FailurePolicies))},
+		{"edge_tier", false, func(_, v *yaml.Node) { out.EdgeTier = s.edgeTier(v) }},
+		{"service", false, s.into(&out.Service, s.oneOf("service", Services))},
+		{"max_in_flight", false, s.whole("max_in_flight", maxInFlight, &out.MaxInFlight)},
 		{"timeout", false, func(_, v *yaml.Node) { timeout = v }},
 		{"drain", false, func(_, v *yaml.Node) { drain = v }},
 		{"late", false, func(_, v *yaml.Node) { late = v }},
@@ -55,6 +61,7 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 			s.report(phases.Line, phases.Column, "phases is empty; a scenario needs at least one")
 		}
 	}
+	s.served(root, out)
 	s.wait("drain", drain, out, &out.Drain)
 	s.wait("late", late, out, &out.Late)
 	s.wait("timeout", timeout, out, &out.Timeout)
@@ -65,6 +72,19 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		s.sequence(checks, "checks", func(n *yaml.Node) { s.check(n, out) })
 	}
 	return out
+}
+
+// served wants a path of every phase, if there is a service, and else of none. A
+// service has no virtual time.
+func (s *source) served(root *yaml.Node, out *Scenario) {
+	for _, p := range out.Phases {
+		if (out.Service != "") != (p.Path != "") && p.Name != "" {
+			s.report(root.Line, root.Column, "phase %s: it has to have a path if the scenario has a service, and else none", p.Name)
+		}
+	}
+	if out.Service != "" && out.Clock != Server {
+		s.report(root.Line, root.Column, "service %s: it decides by the server's clock; say clock: server", out.Service)
+	}
 }
 
 // wait reads a field of the scenario that is a length of time; nil is absent.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 		{"name", true, s.into(&p.Name, s.identifier("phase name"))},
 		{"at", false, s.expr("at", &p.At)},
 		{"for", false, s.expr("for", &p.For)},
+		{"path", false, s.into(&p.Path, s.path)},
 		{"shape", true, s.into(&p.Shape, s.oneOf("shape", shapeNames()))},
 		{"count", false, s.expr("count", &p.Count)},
 		{"rate", false, s.expr("rate", &p.Rate)},
@@ -88,6 +90,16 @@ func (s *source) phaseName(n *yaml.Node, p Phase) {
 			s.phases = append(s.phases, p.Name+RetrySuffix)
 		}
 	}
+}
+
+// path reads what is requested of a service.
+func (s *source) path(n *yaml.Node) (string, bool) {
+	text, ok := s.text(n, "path")
+	if u, err := url.ParseRequestURI(text); ok && (err != nil || u.Host != "" || u.Fragment != "" || !strings.HasPrefix(text, "/")) {
+		s.report(n.Line, n.Column, "path %q: want a path that begins with /, with its query", clip(text))
+		return "", false
+	}
+	return text, ok
 }
 
 func (s *source) pseudonym(what string, n *yaml.Node, to *int32) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/edge"
 )
 
 // MaxArrivals bounds a plan; it is held in memory.
@@ -36,6 +37,7 @@ type PlannedPhase struct {
 	// far repetitions are apart, 0 if there is one.
 	Span, Period time.Duration
 	Pseudonym    int32  // of every client in this phase
+	Path         string // of a service
 	Also         *int32 // another one that the limiter is told; nil is none
 	// Retry is how clients of this phase retry; nil if they do not. Their retries
 	// belong to the phase behind it, whose RetryOf is this phase's name.
@@ -65,14 +67,17 @@ type Plan struct {
 	Phases   []PlannedPhase
 	Arrivals []Arrival // in order of At; equal instants in order of phase
 	Faults   []PlannedFault
+	EdgeTier *edge.Config // nil is none
 	// OnFailure is the scenario's; Drain, Late and Timeout are, in numbers.
 	OnFailure            string
+	Service              string
+	MaxInFlight          int
 	Drain, Late, Timeout time.Duration
 }
 
 // NewPlan computes the timetable.
 func NewPlan(s *Scenario) (*Plan, error) {
-	p := &Plan{Scenario: s.Name, Limit: s.Limit, Clock: s.Clock, Seed: s.Seed, Keys: s.Keys.Count, OnFailure: s.OnFailure}
+	p := &Plan{Scenario: s.Name, Limit: s.Limit, Clock: s.Clock, Seed: s.Seed, Keys: s.Keys.Count, OnFailure: s.OnFailure, Service: s.Service, MaxInFlight: s.MaxInFlight, EdgeTier: s.EdgeTier}
 	pick := s.Keys.picker()
 	next := time.Duration(0) // the edge
 	for i, phase := range s.Phases {
@@ -122,7 +127,7 @@ func tooMany(s *Scenario) error {
 func (p PlannedPhase) retries() PlannedPhase {
 	return PlannedPhase{
 		Name: p.Name + RetrySuffix, Shape: "retry", Start: p.Start, End: p.Start + p.Retry.Within,
-		Limit: p.Limit, Skew: p.Skew, Pseudonym: p.Pseudonym, Also: p.Also, RetryOf: p.Name,
+		Limit: p.Limit, Skew: p.Skew, Pseudonym: p.Pseudonym, Path: p.Path, Also: p.Also, RetryOf: p.Name,
 	}
 }
 
@@ -157,7 +162,7 @@ func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Durat
 	arrivals, err := spread(s, shape, n, rand.New(rand.NewPCG(s.Seed, uint64(index))), place, pick)
 	return PlannedPhase{
 		Name: phase.Name, Shape: phase.Shape, Start: n.start, End: end, Planned: int64(len(arrivals)), Wanted: int64(len(arrivals)),
-		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Also: phase.Also, Retry: n.retry,
+		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Path: phase.Path, Also: phase.Also, Retry: n.retry,
 		Span: n.demand.span + n.jitter, Period: n.period,
 	}, arrivals, err
 }
@@ -252,6 +257,9 @@ func (p *Plan) Hash() string {
 		if phase.Limit != p.Limit || phase.Skew != 0 || phase.Pseudonym != 0 {
 			fmt.Fprintf(h, " %s %d %d", phase.Limit, phase.Skew.Microseconds(), phase.Pseudonym)
 		}
+		if phase.Path != "" {
+			fmt.Fprintf(h, " path %q", phase.Path)
+		}
 		if phase.Also != nil {
 			fmt.Fprintf(h, " also %d", *phase.Also)
 		}
@@ -262,6 +270,12 @@ func (p *Plan) Hash() string {
 	}
 	for _, f := range p.Faults {
 		fmt.Fprintf(h, "fault %+v\n", f)
+	}
+	if p.Service != "" {
+		fmt.Fprintf(h, "service %s\n", p.Service)
+	}
+	if t := p.EdgeTier; t != nil {
+		fmt.Fprintf(h, "edge tier %s %s %t %d %d %d\n", t.Limit, t.Kind, t.Inclusive, t.Locations, t.Machines, t.Sync.Microseconds())
 	}
 	if p.OnFailure != "" {
 		fmt.Fprintf(h, "on failure %s\n", p.OnFailure)

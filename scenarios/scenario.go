@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/edge"
 )
 
 // Version is the version of the scenario file that Read understands.
@@ -21,6 +22,15 @@ type Scenario struct {
 	// OnFailure is one of FailurePolicies: what the limiter does when Redis cannot
 	// answer; "" hands the error to the tester.
 	OnFailure string
+	// EdgeTier is a coarse tier that requests meet first, keyed by client whatever its
+	// pseudonym; nil is none.
+	EdgeTier *edge.Config
+	// Service is what stands behind the limiter and is asked over HTTP, one of
+	// Services; "" asks the limiter itself.
+	Service string
+	// MaxInFlight is how many requests may be in flight; 0 is what the command line
+	// says.
+	MaxInFlight int
 	// Timeout bounds a decision; absent is what the command line says.
 	Timeout Expr
 	Seed    uint64
@@ -34,6 +44,9 @@ type Scenario struct {
 
 // FailurePolicies are what a limiter can do when Redis cannot answer.
 var FailurePolicies = []string{"error", "open", "closed", "local"}
+
+// Services are what can stand behind a limiter.
+var Services = []string{"demo"}
 
 // Clock says whose time decides.
 type Clock string
@@ -93,6 +106,8 @@ type Phase struct {
 	At Expr
 	// For is its length; absent for shapes that happen at one instant.
 	For Expr
+	// Path is what is requested of a service, such as /api/v1/trending.
+	Path string
 	// Shape is the name of a row of Shapes.
 	Shape string
 	// Count or Rate says how many requests; a Rate is the total over all keys.

@@ -2,11 +2,14 @@ package oracle
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/edge"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -32,6 +35,7 @@ var fates = map[string]fate{
 type world struct {
 	states map[scenarios.Identity]any
 	local  map[scenarios.Identity]any // of the process, while Redis is away
+	tier   *edge.Binding              // in front; nil is none
 	events []worldEvent
 	active []*activeFault
 }
@@ -54,6 +58,11 @@ func newWorld(p *scenarios.Plan) *world {
 	for _, f := range p.Faults {
 		a := &activeFault{PlannedFault: f}
 		w.events = append(w.events, worldEvent{f.At, false, a}, worldEvent{f.End, true, a})
+	}
+	if p.EdgeTier != nil {
+		c := *p.EdgeTier
+		c.Seed = p.Seed
+		w.tier, _ = edge.New(c) // a plan's configuration is valid
 	}
 	slices.SortStableFunc(w.events, func(a, b worldEvent) int { return cmp.Compare(a.at, b.at) })
 	return w
@@ -96,6 +105,12 @@ func (w *world) strike() fate {
 
 // decide is what a client learns of a request, and what it changes.
 func (w *world) decide(a limiter.Algorithm, p *scenarios.Plan, id scenarios.Identity, l limiter.Limit, r limiter.Request) scenarios.Result {
+	if w.tier != nil {
+		d, err := w.tier.Allow(context.Background(), limiter.Request{Key: strconv.Itoa(int(id.Key)), At: r.At})
+		if err == nil && !d.Allowed {
+			return outcomeOf(d)
+		}
+	}
 	state := w.states[id]
 	if state == nil {
 		state = a.Model.Init()
