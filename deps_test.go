@@ -14,16 +14,17 @@ const module = "github.com/rlbench/rlbench"
 var floors = []floor{
 	{"scripts", "people who use no Go read the Lua alone", nil},
 	{"limiter", "a service imports the limiter without the tester", []string{"scripts"}},
+	{"limiter/audit", "any Redis can be looked at, whatever limits on it and however it was opened", []string{"limiter"}},
 	{"limiter/backend", "opening a Redis knows nothing of what runs on it", []string{"limiter"}},
 	{"limiter/faulty", "a specimen is a limiter like any other, whoever judges it", []string{"limiter"}},
 	{"limiter/limitertest", "anybody's limiter can be put through the kit", []string{"limiter"}},
 	{"scenarios", "a scenario can be planned without a socket", []string{"limiter"}},
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
-	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{"scenarios", "limiter", "limiter/backend", "limiter/faulty"}},
+	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/faulty"}},
 	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter"}},
 	{"cmd", "cmd is where everything meets", []string{
-		"limiter", "limiter/backend", "limiter/faulty", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
+		"limiter", "limiter/audit", "limiter/backend", "limiter/faulty", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
 	}},
 	{"", "main only calls cmd", []string{"cmd"}},
 }
@@ -34,7 +35,7 @@ var homes = []struct {
 	module  string
 	folders []string
 }{
-	{"github.com/redis/go-redis/v9", []string{"limiter", "limiter/backend", "limiter/faulty", "limiter/limitertest"}},
+	{"github.com/redis/go-redis/v9", []string{"limiter", "limiter/audit", "limiter/backend", "limiter/faulty", "limiter/limitertest"}},
 	{"github.com/alicebob/miniredis/v2", []string{"limiter/backend"}},
 	{"go.yaml.in/yaml/v4", []string{"scenarios"}},
 	{"github.com/agnivade/levenshtein", []string{"scenarios"}},
