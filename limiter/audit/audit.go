@@ -28,7 +28,7 @@ type Options struct {
 	// MaxElements and MaxBytes are how much of one key is read, to the next page.
 	// Default 10,000 elements and 1 MiB.
 	MaxElements, MaxBytes int64
-	// Pause is called after every batch of keys, nil to go on at once. An error
+	// Pause is called after every 256 keys that the server walked, nil to go on at once. An error
 	// ends the sweep.
 	Pause func(context.Context) error
 }

@@ -57,7 +57,7 @@ func (s *sweep) keys(ctx context.Context) error {
 		if cursor = next; cursor == 0 {
 			return nil
 		}
-		if err := s.pause(ctx, len(page)); err != nil {
+		if err := s.pause(ctx); err != nil {
 			return err
 		}
 	}
@@ -65,11 +65,11 @@ func (s *sweep) keys(ctx context.Context) error {
 
 var globEscape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
-func (s *sweep) pause(ctx context.Context, keys int) error {
+func (s *sweep) pause(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.options.Pause == nil || keys == 0 {
+	if s.options.Pause == nil {
 		return nil
 	}
 	return s.options.Pause(ctx)
