@@ -14,6 +14,7 @@ const module = "github.com/rlbench/rlbench"
 var floors = []floor{
 	{"scripts", "people who use no Go read the Lua alone", nil},
 	{"limiter", "a service imports the limiter without the tester", []string{"scripts"}},
+	{"limiter/audit", "any Redis can be looked at, whatever limits on it and however it was opened", []string{"limiter"}},
 	{"limiter/backend", "opening a Redis knows nothing of what runs on it", []string{"limiter"}},
 	{"limiter/httplimit", "a service limits HTTP without the tester", []string{"limiter"}},
 	{"limiter/edge", "a coarse tier needs no Redis", []string{"limiter"}},
@@ -22,10 +23,13 @@ var floors = []floor{
 	{"scenarios", "a scenario can be planned without a socket", []string{"limiter", "limiter/edge"}},
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter", "limiter/edge"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
-	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{"scenarios", "limiter", "limiter/backend", "limiter/edge", "limiter/faulty"}},
+	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{
+		"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty",
+	}},
 	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter"}},
 	{"cmd", "cmd is where everything meets", []string{
-		"limiter", "limiter/backend", "limiter/edge", "limiter/faulty", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
+		"limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty", "limiter/httplimit", "limiter/identity",
+		"scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report", "cmd/demo",
 	}},
 	{"", "main only calls cmd", []string{"cmd"}},
 }
@@ -36,7 +40,7 @@ var homes = []struct {
 	module  string
 	folders []string
 }{
-	{"github.com/redis/go-redis/v9", []string{"limiter", "limiter/backend", "limiter/faulty", "limiter/limitertest"}},
+	{"github.com/redis/go-redis/v9", []string{"limiter", "limiter/audit", "limiter/backend", "limiter/faulty", "limiter/limitertest"}},
 	{"github.com/alicebob/miniredis/v2", []string{"limiter/backend"}},
 	{"github.com/dunglas/httpsfv", []string{"limiter/httplimit"}},
 	{"go.yaml.in/yaml/v4", []string{"scenarios"}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rlbench/rlbench/limiter/audit"
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/scenarios"
 )
@@ -106,7 +107,7 @@ func survey(ctx context.Context, s *backend.Server, r Traffic, traces Traces, e 
 		text := strings.ReplaceAll(k.Name, r.Mark, " ") + "\n" + k.Content
 		e.Keys = append(e.Keys, scenarios.KeyState{
 			Name: k.Name, Identity: owner[k.Name], TTL: k.TTL, Read: e.Read,
-			Elements: k.Elements, Collection: k.Collection, Address: address(text),
+			Elements: k.Elements, Collection: k.Collection, Address: addressIn(text),
 		})
 	}
 	e.Total = len(states)
@@ -118,6 +119,15 @@ func survey(ctx context.Context, s *backend.Server, r Traffic, traces Traces, e 
 		e.Total = usage.Keys
 	}
 	return nil
+}
+
+// addressIn is an IP address that is written out in a text, or "".
+func addressIn(text string) string {
+	a, ok := audit.Text(text)
+	if !ok {
+		return ""
+	}
+	return a.String()
 }
 
 // undeclared looks for keys that nobody named: all that there are on a private
