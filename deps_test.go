@@ -16,6 +16,7 @@ var floors = []floor{
 	{"limiter", "a service imports the limiter without the tester", []string{"scripts"}},
 	{"limiter/backend", "opening a Redis knows nothing of what runs on it", []string{"limiter"}},
 	{"limiter/faulty", "a specimen is a limiter like any other, whoever judges it", []string{"limiter"}},
+	{"limiter/identity", "naming clients needs no Redis and no module", []string{"limiter"}},
 	{"limiter/limitertest", "anybody's limiter can be put through the kit", []string{"limiter"}},
 	{"scenarios", "a scenario can be planned without a socket", []string{"limiter"}},
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter"}},
