@@ -19,6 +19,7 @@ var floors = []floor{
 	{"limiter/httplimit", "a service limits HTTP without the tester", []string{"limiter"}},
 	{"limiter/edge", "a coarse tier needs no Redis", []string{"limiter"}},
 	{"limiter/faulty", "a specimen is a limiter like any other, whoever judges it", []string{"limiter"}},
+	{"limiter/identity", "naming clients needs no Redis and no module", []string{"limiter"}},
 	{"limiter/limitertest", "anybody's limiter can be put through the kit", []string{"limiter"}},
 	{"scenarios", "a scenario can be planned without a socket", []string{"limiter", "limiter/edge"}},
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter", "limiter/edge"}},
