@@ -21,7 +21,7 @@ var floors = []floor{
 	{"limiter/faulty", "a specimen is a limiter like any other, whoever judges it", []string{"limiter"}},
 	{"limiter/identity", "naming clients needs no Redis and no module", []string{"limiter"}},
 	{"limiter/limitertest", "anybody's limiter can be put through the kit", []string{"limiter"}},
-	{"scenarios", "a scenario can be planned without a socket", []string{"limiter", "limiter/edge"}},
+	{"scenarios", "a scenario can be planned without a socket", []string{"limiter", "limiter/edge", "limiter/identity"}},
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter", "limiter/edge"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
 	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -206,9 +207,13 @@ func (s *source) keys(n *yaml.Node, to *Keys) {
 			}
 			to.Count = k
 		}},
+		at.noting(field{"addresses", false, func(_, v *yaml.Node) { s.network(v, &to.Addresses.Network) }}),
+		at.noting(field{"step", false, s.whole("step", 128, &to.Addresses.Step)}),
+		at.noting(field{"client", false, s.whole("client", 128, &to.Addresses.Client)}),
 		at.noting(field{"distribution", false, s.into(&to.Distribution, s.oneOf("distribution", Distributions))}),
 		at.noting(field{"zipf", false, func(_, v *yaml.Node) { s.zipf(v, to) }}),
 	})
+	s.addressed(at, to)
 	given := at.values["distribution"]
 	switch {
 	case to.Distribution == "zipf" && at.keys["zipf"] == nil:
@@ -219,6 +224,36 @@ func (s *source) keys(n *yaml.Node, to *Keys) {
 	default:
 		to.Distribution = "zipf"
 	}
+}
+
+// addressed checks what is said about addresses.
+func (s *source) addressed(at places, to *Keys) {
+	if to.Addresses.Network.IsValid() {
+		to.Addresses = to.Addresses.withDefaults()
+		if err := to.Addresses.validate(to.Count); err != nil {
+			s.report(at.keys["addresses"].Line, at.keys["addresses"].Column, "keys: %v", err)
+		}
+		return
+	}
+	for _, field := range []string{"step", "client"} {
+		if key := at.keys[field]; key != nil && at.keys["addresses"] == nil {
+			s.report(key.Line, key.Column, "keys: %q is about addresses, and there are none", field)
+		}
+	}
+}
+
+// network reads a range of addresses.
+func (s *source) network(n *yaml.Node, to *netip.Prefix) {
+	text, ok := s.text(n, "addresses")
+	if !ok {
+		return
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		s.report(n.Line, n.Column, "addresses %q: want a network such as 2001:db8::/56 or 198.51.100.0/24", clip(text))
+		return
+	}
+	*to = p
 }
 
 // zipf reads the exponent of a zipf distribution.

@@ -95,6 +95,9 @@ func NewPlan(s *Scenario) (*Plan, error) {
 		p.Arrivals = append(p.Arrivals, arrivals...)
 		next = planned.End
 	}
+	if err := p.address(s.Keys); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: keys: %w", s.Name, err)
+	}
 	slices.SortStableFunc(p.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	var err error
 	if p.Late, err = s.wait(s.Late); err != nil {
@@ -117,6 +120,22 @@ func NewPlan(s *Scenario) (*Plan, error) {
 		return nil, fmt.Errorf("plan scenario %s: drain waits in real time; choose --clock server or client", s.Name)
 	}
 	return p, nil
+}
+
+// address makes clients of keys: those whose addresses are one client's are one.
+func (p *Plan) address(k Keys) error {
+	if !k.Addresses.Network.IsValid() {
+		return nil
+	}
+	clients, err := k.Addresses.clients(k.Count)
+	if err != nil {
+		return err
+	}
+	for i := range p.Arrivals {
+		p.Arrivals[i].Key = clients[p.Arrivals[i].Key]
+	}
+	p.Keys = int(slices.Max(clients)) + 1
+	return nil
 }
 
 func tooMany(s *Scenario) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -43,7 +44,7 @@ func TestWhatAFileLeavesOutIsFilledIn(t *testing.T) {
 		Keys:   scenarios.Keys{Count: 1, Distribution: "uniform"},
 		Phases: []scenarios.Phase{{Name: "a", Shape: "burst", Count: expr(t, "1")}},
 	}
-	if diff := cmp.Diff(want, got, byText); diff != "" {
+	if diff := cmp.Diff(want, got, byText, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
@@ -118,7 +119,7 @@ faults: []
 			{Metric: "sent", Op: "==", Value: expr(t, "5"), Warn: true},
 		},
 	}
-	if diff := cmp.Diff(want, got, byText); diff != "" {
+	if diff := cmp.Diff(want, got, byText, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("the whole format (-want +got):\n%s", diff)
 	}
 }

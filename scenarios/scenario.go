@@ -88,6 +88,7 @@ type Keys struct {
 	Count        int
 	Distribution string  // one of Distributions
 	S            float64 // exponent of zipf, above 0
+	Addresses    Addresses
 }
 
 // Distributions are the ways to spread requests over keys.
