@@ -119,7 +119,8 @@ func violated(s *scenarios.Scenario, p *scenarios.Plan, a limiter.Algorithm) []s
 var made = map[string]func(limiter.Limit) bool{
 	"clock-ahead":          tenths,
 	"clock-behind":         tenths,
-	"last-slot":            func(l limiter.Limit) bool { return l.Max >= 2 }, // one to fill it, and one
+	"drip-on-grid":         func(l limiter.Limit) bool { return l.Window >= time.Duration(l.Max)*time.Millisecond }, // or ticks are coarser than the grid
+	"last-slot":            func(l limiter.Limit) bool { return l.Max >= 2 },                                        // one to fill it, and one
 	"limit-cut":            halves,
 	"limit-raise":          halves,
 	"retry-storm-constant": halves,
