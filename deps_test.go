@@ -26,6 +26,7 @@ var floors = []floor{
 	{"cmd", "cmd is where everything meets", []string{
 		"limiter", "limiter/backend", "limiter/faulty", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report",
 	}},
+	{"cmd/demo", "what is shot at knows nothing of who shoots", []string{"limiter"}},
 	{"", "main only calls cmd", []string{"cmd"}},
 }
 
@@ -46,6 +47,7 @@ var homes = []struct {
 	{"github.com/spf13/pflag", []string{"cmd"}},
 	{"github.com/vbauerster/mpb/v8", []string{"cmd"}},
 	{"golang.org/x/term", []string{"cmd"}},
+	{"modernc.org/sqlite", []string{"cmd/demo"}},
 }
 
 // floor is a folder and the folders that it may import.
