@@ -32,6 +32,7 @@ var floors = []floor{
 		"limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty", "limiter/httplimit", "limiter/identity",
 		"scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report", "cmd/demo",
 	}},
+	{"cmd/demo", "what is shot at knows nothing of who shoots", []string{"limiter"}},
 	{"", "main only calls cmd", []string{"cmd"}},
 }
 
@@ -53,6 +54,7 @@ var homes = []struct {
 	{"github.com/spf13/pflag", []string{"cmd"}},
 	{"github.com/vbauerster/mpb/v8", []string{"cmd"}},
 	{"golang.org/x/term", []string{"cmd"}},
+	{"modernc.org/sqlite", []string{"cmd/demo"}},
 }
 
 // floor is a folder and the folders that it may import.
