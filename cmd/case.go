@@ -61,10 +61,11 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 	if err != nil {
 		return cannotOpen(err)
 	}
-	limiters, err := limitersOf(t, s.plan)
+	limiters, named, done, err := e.subjects(stop.ctx, t, s.plan, mark)
 	if err != nil {
-		return internal(err)
+		return err
 	}
+	defer done()
 	meter, err := target.Start(stop.ctx, e.server)
 	if stop.ctx.Err() != nil {
 		return nil
@@ -73,7 +74,7 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		return targetTrouble(err)
 	}
 	h, err := runner.Run(stop.ctx, runner.Config{
-		Limiters: limiters, Plan: s.plan, Identity: identity, MaxInFlight: e.maxInFlight,
+		Limiters: limiters, Plan: s.plan, Identity: named, MaxInFlight: max(e.maxInFlight, s.plan.MaxInFlight),
 		ServerClock: e.serverClock, Stopwatch: e.Stopwatch, Handled: &e.handled,
 		Inject: func(ctx context.Context, fault int) (runner.Injected, error) {
 			return e.inject(ctx, s.plan, fault, mark)
@@ -89,7 +90,7 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		return targetTrouble(err)
 	}
 	traffic := target.Traffic{
-		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: identity, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
+		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: named, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
 		Untouched: e.keepKeys,
 	}
 	traces := traffic.Traces(t)
@@ -116,6 +117,31 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		h.Interrupted = h.Interrupted || a.examined != nil && a.examined.Incomplete != "" && stop.ctx.Err() != nil
 	}
 	return e.judge(s, name, a)
+}
+
+// naming gives the senders of a plan their names.
+type naming func(id scenarios.Identity, attempt int) string
+
+// subjects are what the senders of each phase ask, how they are called, and what is
+// to be done when all is over. It is the limiter itself, or a service behind it.
+func (e *experiment) subjects(ctx context.Context, t *target.Target, p *scenarios.Plan, mark string) ([]limiter.Limiter, naming, func(), error) {
+	if p.Service == "" {
+		limiters, err := limitersOf(t, p)
+		if err != nil {
+			return nil, nil, nil, internal(err)
+		}
+		return limiters, invented, func() {}, nil
+	}
+	s, err := e.serve(ctx, p, *t.Algorithm, mark)
+	if err != nil {
+		return nil, nil, nil, internal(err)
+	}
+	s.attach(t)
+	return s.limiters(), s.name, func() {
+		if err := s.close(); err != nil {
+			fmt.Fprintf(e.Err, "rlbench: warning: the demo API did not end well: %v\n", err)
+		}
+	}, nil
 }
 
 // limitersOf opens the limiter of each phase: a phase can have a limit of its own.
@@ -153,9 +179,9 @@ func cannotOpen(err error) error {
 	return targetTrouble(err)
 }
 
-// identity names the senders of a plan. They are invented, so they need no
+// invented names the senders of a plan. They are invented, so they need no
 // pseudonym.
-func identity(id scenarios.Identity, attempt int) string {
+func invented(id scenarios.Identity, attempt int) string {
 	if id.Pseudonym == 0 {
 		return fmt.Sprintf("k%d-%d", id.Key, attempt)
 	}

@@ -48,7 +48,7 @@ func holdsAt(t *testing.T, s *scenarios.Scenario) {
 	}
 	for _, a := range limiter.Algorithms {
 		l := limitersOfModel(t, a, plan)
-		h, err := runner.Run(context.Background(), runner.Config{Limiters: l, Plan: plan, Identity: identity, MaxInFlight: 8})
+		h, err := runner.Run(context.Background(), runner.Config{Limiters: l, Plan: plan, Identity: invented, MaxInFlight: 8})
 		if err != nil {
 			t.Fatal(err)
 		}

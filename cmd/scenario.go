@@ -80,7 +80,7 @@ type loaded struct {
 
 // needs are what the traffic of a scenario asks of a limiter.
 func (s loaded) needs() target.Needs {
-	n := target.Needs{Clock: s.plan.Clock, Policy: s.plan.OnFailure}
+	n := target.Needs{Clock: s.plan.Clock, Policy: s.plan.OnFailure, Service: s.plan.Service != ""}
 	for _, phase := range s.plan.Phases {
 		n.Names = n.Names || phase.Also != nil
 		n.Waits = n.Waits || phase.Retry != nil && phase.Retry.Mode == "obey"

@@ -75,8 +75,8 @@ func (s *selftest) sound(seed uint64) ([]trial, error) {
 		if err != nil {
 			return nil, err
 		}
-		if seed > 1 && !exact(one.plan) {
-			continue
+		if seed > 1 && !exact(one.plan) || one.plan.Service != "" {
+			continue // what a service takes depends on the machine
 		}
 		for _, name := range limiter.Names() {
 			trials = append(trials, trial{one, name, nil})

@@ -126,7 +126,8 @@ var made = map[string]func(limiter.Limit) bool{
 	"retry-storm-constant": halves,
 	"redis-outage-live":    own, // a rate that a machine can send
 	"stall":                own,
-	"tiered-api":           own,                                                           // the edge knows two periods only
+	"tiered-api":           own, // the edge knows two periods only
+	"trending-spike":       own,
 	"ttl-drain":            func(l limiter.Limit) bool { return l.Window <= time.Minute }, // it waits in real time
 }
 

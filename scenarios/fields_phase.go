@@ -46,6 +46,8 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 		{"every", false, s.expr("every", &p.Every)},
 		{"cost", false, s.expr("cost", &p.Cost)},
 		{"limit", false, s.expr("limit", &p.Limit)},
+		{"senders", false, s.expr("senders", &p.Senders)},
+		{"skip", false, s.expr("skip", &p.Skip)},
 		{"skew", false, s.expr("skew", &p.Skew)},
 		{"jitter", false, s.expr("jitter", &p.Jitter)},
 		{"pseudonym", false, func(_, v *yaml.Node) { s.pseudonym("pseudonym", v, &p.Pseudonym) }},

@@ -178,7 +178,11 @@ func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Durat
 	if max(n.start, -n.start, last) > maxSpan {
 		return PlannedPhase{}, nil, fmt.Errorf("it is beyond %s from the edge", limiter.FormatDuration(maxSpan))
 	}
-	arrivals, err := spread(s, shape, n, rand.New(rand.NewPCG(s.Seed, uint64(index))), place, pick)
+	senders, pick, err := n.senderKeys(s.Keys, pick)
+	if err != nil {
+		return PlannedPhase{}, nil, err
+	}
+	arrivals, err := spread(s, shape, n, senders, rand.New(rand.NewPCG(s.Seed, uint64(index))), place, pick)
 	return PlannedPhase{
 		Name: phase.Name, Shape: phase.Shape, Start: n.start, End: end, Planned: int64(len(arrivals)), Wanted: int64(len(arrivals)),
 		Limit: n.limit, Skew: n.skew, Pseudonym: phase.Pseudonym, Path: phase.Path, Also: phase.Also, Retry: n.retry,
@@ -186,23 +190,38 @@ func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Durat
 	}, arrivals, err
 }
 
+// senderKeys are how many keys send in a phase, and how they are drawn.
+func (n numbers) senderKeys(k Keys, all picker) (int, picker, error) {
+	if n.senders == 0 && n.skip == 0 {
+		return k.Count, all, nil
+	}
+	if n.skip >= int64(k.Count) || n.skip+n.senders > int64(k.Count) {
+		return 0, nil, fmt.Errorf("senders: there are %d keys; %d are skipped and %d send", k.Count, n.skip, n.senders)
+	}
+	k.Count -= int(n.skip)
+	if n.senders > 0 {
+		k.Count = int(n.senders)
+	}
+	return k.Count, k.picker(), nil
+}
+
 // spread makes the arrivals of all repetitions of a phase.
-func spread(s *Scenario, shape Shape, n numbers, rng *rand.Rand, place int32, pick picker) ([]Arrival, error) {
+func spread(s *Scenario, shape Shape, n numbers, keys int, rng *rand.Rand, place int32, pick picker) ([]Arrival, error) {
 	var arrivals []Arrival
 	for r := range n.times {
 		offsets := shape.arrive(n.demand, rng)
 		senders := 1
 		if shape.perKey {
-			senders = s.Keys.Count
+			senders = keys
 		}
 		if len(arrivals)+senders*len(offsets) > MaxArrivals {
 			return nil, tooMany(s)
 		}
 		for _, offset := range offsets {
 			for sender := range senders {
-				a := Arrival{At: n.start + time.Duration(r)*n.period + offset, Cost: n.cost, Key: int32(sender), Phase: place}
+				a := Arrival{At: n.start + time.Duration(r)*n.period + offset, Cost: n.cost, Key: int32(sender) + int32(n.skip), Phase: place}
 				if !shape.perKey {
-					a.Key = pick(len(arrivals), rng)
+					a.Key = pick(len(arrivals), rng) + int32(n.skip)
 				}
 				if n.jitter > 0 {
 					a.At += time.Duration(rng.Int64N(n.jitter.Microseconds())) * time.Microsecond

@@ -15,6 +15,8 @@ type numbers struct {
 	demand       demand
 	cost         int64
 	limit        limiter.Limit
+	senders      int64 // 0: all
+	skip         int64
 	skew, jitter time.Duration
 	times        int64
 	period       time.Duration
@@ -78,6 +80,8 @@ func (p Phase) resolve(l limiter.Limit, next time.Duration) (numbers, []misfit) 
 	n.start = r.span("at", p.At, -maxSpan, next)
 	n.cost = r.count("cost", p.Cost, 1, MaxArrivals, 1)
 	n.limit.Max = r.count("limit", p.Limit, 0, limiter.MaxMax, l.Max)
+	n.senders = r.count("senders", p.Senders, 1, maxKeys, 0)
+	n.skip = r.count("skip", p.Skip, 0, maxKeys-1, 0)
 	n.skew = r.span("skew", p.Skew, -maxSpan, 0)
 	n.jitter = r.span("jitter", p.Jitter, 0, 0)
 	n.times = 1

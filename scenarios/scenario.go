@@ -107,6 +107,9 @@ type Phase struct {
 	At Expr
 	// For is its length; absent for shapes that happen at one instant.
 	For Expr
+	// Senders is how many keys send in this phase, and Skip how many are passed over
+	// before the first of them; absent means all, and none.
+	Senders, Skip Expr
 	// Path is what is requested of a service, such as /api/v1/trending.
 	Path string
 	// Shape is the name of a row of Shapes.

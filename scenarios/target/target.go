@@ -62,12 +62,13 @@ type Options struct {
 
 // Needs are what traffic asks of a target.
 type Needs struct {
-	Limits []limiter.Limit
-	Clock  scenarios.Clock
-	Costs  bool   // some requests cost more than one unit
-	Waits  bool   // clients obey the wait that they are told
-	Policy string // what to do when Redis cannot answer, if it is not to return the error
-	Names  bool   // some requests tell a second name of the client
+	Limits  []limiter.Limit
+	Clock   scenarios.Clock
+	Costs   bool   // some requests cost more than one unit
+	Waits   bool   // clients obey the wait that they are told
+	Policy  string // what to do when Redis cannot answer, if it is not to return the error
+	Service bool   // it stands in front of a service
+	Names   bool   // some requests tell a second name of the client
 }
 
 // A kind of target is chosen by the form of its name.
@@ -189,6 +190,8 @@ func (n Needs) bundledOnly(name string) error {
 	switch {
 	case n.Policy != "" && n.Policy != string(limiter.FailError):
 		return fmt.Errorf("limiter %s: it has no failure policy %q; only bundled algorithms have", name, n.Policy)
+	case n.Service:
+		return fmt.Errorf("limiter %s: it cannot stand in front of a service; only bundled algorithms can", name)
 	case n.Names:
 		return fmt.Errorf("limiter %s: it knows no second name of a client; only bundled algorithms do", name)
 	}

@@ -1,0 +1,190 @@
+package cmd
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rlbench/rlbench/cmd/demo"
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/httplimit"
+	"github.com/rlbench/rlbench/limiter/identity"
+	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/target"
+)
+
+// service is the demo API behind the limiter under test, as a production service
+// would have it: addresses from a trusted proxy, pseudonyms, middleware, a joint
+// decision in Redis. Senders ask it over HTTP.
+type service struct {
+	api      *demo.API
+	server   *http.Server
+	url      string
+	set      *limiter.Set
+	names    *identity.Namer
+	policies map[int32]string // by the pseudonym of the phases that ask for it
+	client   *http.Client
+	paths    []string // by phase
+}
+
+// proxied is the proxy that senders claim to be: this machine.
+var proxied = identity.Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+
+// serve starts the service of a plan for one limiter. The policies are one for each
+// path, with the limit of the phases that ask for it.
+func (e *experiment) serve(ctx context.Context, p *scenarios.Plan, a limiter.Algorithm, prefix string) (*service, error) {
+	s := &service{policies: map[int32]string{}}
+	if err := addressable(p); err != nil {
+		return nil, err
+	}
+	var policies []limiter.Policy
+	var routes []httplimit.Route
+	for _, phase := range p.Phases {
+		where, _, _ := strings.Cut(phase.Path, "?")
+		name := path.Base(where)
+		s.paths = append(s.paths, phase.Path)
+		s.policies[phase.Pseudonym] = name
+		if slices.ContainsFunc(policies, func(p limiter.Policy) bool { return p.Name == name }) {
+			continue
+		}
+		policies = append(policies, limiter.Policy{Name: name, Algorithm: a, Limit: phase.Limit})
+		routes = append(routes, httplimit.Route{Pattern: "GET " + where, Charges: []httplimit.Charge{{Policy: name}}})
+	}
+	var err error
+	if s.names, err = identity.New(freshKey(), e.Now(), identity.Config{Period: identity.MaxPeriod, Overlap: identity.NoOverlap}); err != nil {
+		return nil, err
+	}
+	s.set, err = limiter.NewSet(e.server.Client(), limiter.SetConfig{Policies: policies, Prefix: prefix, OnFailure: failure(p.OnFailure)})
+	if err != nil {
+		return nil, err
+	}
+	middleware, err := httplimit.New(httplimit.Config{
+		Decider: telling{s.set}, Policies: policies, Routes: routes, Default: httplimit.Route{Unlimited: true},
+		Identify: s.identify, OnUnidentified: httplimit.Unidentified{Status: http.StatusBadRequest}, OnError: httplimit.ErrorRefuses,
+		Refuse: func(w http.ResponseWriter, r *http.Request, p httplimit.Problem) {
+			tell(w, r)
+			p.Write(w, r)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.start(ctx, p, middleware)
+}
+
+// start opens the catalogue and listens.
+func (s *service) start(ctx context.Context, p *scenarios.Plan, middleware *httplimit.Middleware) error {
+	var err error
+	if s.api, err = demo.Open(ctx, demo.Config{Seed: p.Seed, Timeout: 30 * time.Second}); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen for the demo API: %w", err), s.api.Close())
+	}
+	s.url = "http://" + listener.Addr().String()
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tell(w, r)
+		s.api.Handler().ServeHTTP(w, r)
+	})
+	limited := middleware.Wrap(inner)
+	s.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limited.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), told{}, new(limiter.Decision))))
+	}), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.server.Serve(listener) }() // ends with Close
+	s.client = &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 4096, DisableCompression: true},
+		Timeout:   time.Minute,
+	}
+	return nil
+}
+
+func (s *service) close() error {
+	s.client.CloseIdleConnections()
+	return errors.Join(s.server.Close(), s.api.Close())
+}
+
+// identify names a client by the address that the proxy tells.
+func (s *service) identify(r *http.Request, policy string) (httplimit.Name, error) {
+	addr, err := proxied.Client(r)
+	if err != nil {
+		return httplimit.Name{}, err
+	}
+	return s.pseudonym(addr, policy)
+}
+
+func (s *service) pseudonym(addr netip.Addr, policy string) (httplimit.Name, error) {
+	client, _, err := identity.Tiers{}.Clients(addr)
+	if err != nil {
+		return httplimit.Name{}, err
+	}
+	n, err := s.names.Name(policy, client, time.Now())
+	return httplimit.Name(n), err
+}
+
+// Senders have addresses of 10.0.0.0/8: 4 bits of the attempt, 6 of the pseudonym
+// and 14 of the key.
+const (
+	keyBits       = 14
+	pseudonymBits = 6
+)
+
+// addressable reports whether all senders of a plan have an address.
+func addressable(p *scenarios.Plan) error {
+	if p.Keys > 1<<keyBits {
+		return fmt.Errorf("a service has %d senders at most, here are %d", 1<<keyBits, p.Keys)
+	}
+	for _, phase := range p.Phases {
+		if phase.Pseudonym >= 1<<pseudonymBits {
+			return fmt.Errorf("a service knows pseudonyms below %d, phase %s has %d", 1<<pseudonymBits, phase.Name, phase.Pseudonym)
+		}
+	}
+	return nil
+}
+
+// name is a sender's address and the policy that it asks for.
+func (s *service) name(id scenarios.Identity, attempt int) string {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], 10<<24|(uint32(attempt)&0xf)<<20|uint32(id.Pseudonym)<<keyBits|uint32(id.Key))
+	return netip.AddrFrom4(b).String() + "/" + s.policies[id.Pseudonym]
+}
+
+// attach makes a target ask the service.
+func (s *service) attach(t *target.Target) {
+	t.Keys = func(name string, _ time.Time) []string {
+		addr, policy, _ := strings.Cut(name, "/")
+		at, err := netip.ParseAddr(addr)
+		if err != nil {
+			return nil
+		}
+		n, err := s.pseudonym(at, policy)
+		if err != nil {
+			return nil
+		}
+		return s.set.Keys(limiter.Joint{Charges: []limiter.Charge{{Policy: policy, Key: n.Key}}})
+	}
+}
+
+// limiters are the service as the senders of each phase see it.
+func (s *service) limiters() []limiter.Limiter {
+	all := make([]limiter.Limiter, len(s.paths))
+	for i, path := range s.paths {
+		all[i] = &asked{s.client, s.url + path}
+	}
+	return all
+}
+
+func failure(policy string) limiter.Failure {
+	if policy == "" {
+		return limiter.FailError
+	}
+	return limiter.Failure(policy)
+}
