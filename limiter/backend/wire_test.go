@@ -24,7 +24,8 @@ import (
 func wireTo(t interface {
 	Helper()
 	Fatal(...any)
-}) (w net.Conn, in *injector, server net.Conn) {
+},
+) (w net.Conn, in *injector, server net.Conn) {
 	t.Helper()
 	ours, server := net.Pipe()
 	in = &injector{now: time.Now, direct: func(context.Context, string, string) (net.Conn, error) { return &eager{Conn: ours}, nil }}
