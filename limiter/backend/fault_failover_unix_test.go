@@ -21,79 +21,95 @@ func TestFailoverCut(t *testing.T) {
 	requireRedis(t)
 	s := injectable(t, Managed, Options{PoolSize: 4})
 	url, pid := s.URL(), processOf(t, s)
+	const budget = 1_000_000
 	l, err := limiter.New(s.Client(), limiter.Config{
-		Algorithm: limiter.Fixed, Limit: limiter.Limit{Max: 1_000_000, Window: time.Hour}, OnFailure: limiter.FailError,
+		Algorithm: limiter.Fixed, Limit: limiter.Limit{Max: budget, Window: time.Hour}, OnFailure: limiter.FailError,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	total := int64(0)
 	for round := range 2 {
-		stop, sums := make(chan struct{}), make(chan [3]int64)
-		var cut time.Time
-		known := make(chan struct{})
-		go func() {
-			type done struct{ sent, replied time.Time }
-			var all []done
-			for {
-				select {
-				case <-stop:
-					<-known
-					var sum [3]int64 // replied before the cut, sent after it, other
-					for _, d := range all {
-						switch {
-						case d.replied.Before(cut):
-							sum[0]++
-						case d.sent.After(cut):
-							sum[1]++
-						default:
-							sum[2]++
-						}
-					}
-					sums <- sum
-					return
-				default:
-				}
-				sent := time.Now()
-				if _, err := l.Allow(t.Context(), limiter.Request{Key: "a", At: at}); err != nil {
-					t.Error(err)
-				}
-				all = append(all, done{sent, time.Now()})
-			}
-		}()
+		var senders []*sender
+		for range 3 {
+			senders = append(senders, send(t, l, "a"))
+		}
 		i := inject(t, s, Fault{Kind: "failover"})
-		cut = i.Since()
 		for range 50 { // so that some are lost
 			if _, err := l.Allow(t.Context(), limiter.Request{Key: "b", At: at}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		close(stop)
-		close(known)
-		sum := <-sums
+		var before, across, after int64
+		for _, sender := range senders {
+			for _, d := range sender.stop() {
+				switch {
+				case d.replied.Before(i.Since()):
+					before++
+				case d.sent.After(i.Since()):
+					after++
+				default:
+					across++
+				}
+			}
+		}
 		end(t, i)
 		d, err := l.Peek(t.Context(), limiter.Request{Key: "a", At: at})
 		if err != nil {
 			t.Fatal(err)
 		}
-		now := 1_000_000 - 1 - d.Remaining
-		if kept := now - total; kept < sum[0] || kept > sum[0]+sum[2] || sum[1] == 0 {
-			t.Errorf("round %d: kept %d; %v before, after, and at the cut", round, kept, sum)
+		now := budget - 1 - d.Remaining
+		if kept := now - total; kept < before || kept > before+across || after == 0 {
+			t.Errorf("round %d: kept %d of %d from before, %d at the cut, %d after", round, kept, before, across, after)
 		}
 		total = now
-		if d, err := l.Peek(t.Context(), limiter.Request{Key: "b", At: at}); err != nil || d.Remaining != 999_999 {
+		if d, err := l.Peek(t.Context(), limiter.Request{Key: "b", At: at}); err != nil || d.Remaining != budget-1 {
 			t.Errorf("round %d: another key has %d left, %v", round, d.Remaining, err)
 		}
-		if next := processOf(t, s); next == pid || alive(pid) {
+		next := processOf(t, s)
+		if next == pid || alive(pid) {
 			t.Errorf("process %d was %d, alive %t", next, pid, alive(pid))
-		} else {
-			pid = next
 		}
+		pid = next
 	}
 	do(t, open(t, url, Options{}), []any{"PING"})
 	if s.URL() != url {
 		t.Errorf("URL %s was %s", s.URL(), url)
 	}
+}
+
+// sender sends one request after the other.
+type sender struct {
+	quit chan struct{}
+	sent chan []decided
+}
+
+type decided struct{ sent, replied time.Time }
+
+func send(t *testing.T, l *limiter.Redis, key string) *sender {
+	s := &sender{quit: make(chan struct{}), sent: make(chan []decided, 1)}
+	go func() {
+		var all []decided
+		for {
+			select {
+			case <-s.quit:
+				s.sent <- all
+				return
+			default:
+			}
+			began := time.Now()
+			if err := ask(t, l, key); err != nil {
+				t.Error(err)
+			}
+			all = append(all, decided{began, time.Now()})
+		}
+	}()
+	return s
+}
+
+func (s *sender) stop() []decided {
+	close(s.quit)
+	return <-s.sent
 }
 
 // A failover that is given up leaves no replica, no pause and no port.

@@ -54,6 +54,26 @@ func TestStoppedServerEnds(t *testing.T) {
 	}
 }
 
+// A server whose directory has moved answers there, and takes the new one with it
+// when we crash.
+func TestGuardFollowsMove(t *testing.T) {
+	c := start(t, nil)
+	old, moved := c.dir, c.dir+" moved"
+	if err := c.move(moved); err != nil {
+		t.Fatal(err)
+	}
+	conn := redis.NewClient(&redis.Options{Network: "unix", Addr: c.socket})
+	defer conn.Close()
+	if err := conn.Ping(t.Context()).Err(); err != nil || exists(old) {
+		t.Errorf("old directory %t, %v", exists(old), err)
+	}
+	_ = c.leash.Close() // as the kernel does after a crash
+	eventually(t, "the directory goes", func() bool { return !exists(moved) })
+	if err := c.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // After SIGKILL of the process that has put a fault in force, all servers and
 // directories go, also a stopped server and a replica.
 func TestFaultDiesWithUs(t *testing.T) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -267,46 +265,6 @@ func TestLostReplyIsAmplifiedByRetries(t *testing.T) {
 	}
 }
 
-// The same seed holds the same operations as long, and within bounds.
-func TestLatencySeed(t *testing.T) {
-	s := injectable(t, Embedded, Options{})
-	l := limiterOn(t, s, limiter.Fixed)
-	delays := func(seed uint64) (all []time.Duration) {
-		i := inject(t, s, Fault{Kind: "latency", Delay: time.Microsecond, Jitter: time.Millisecond, Seed: seed})
-		for range 20 {
-			if err := ask(t, l, "a"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		end(t, i)
-		for _, h := range i.Hits() {
-			if h.Delay < time.Microsecond || h.Delay >= time.Microsecond+time.Millisecond {
-				t.Errorf("held for %s", h.Delay)
-			}
-			all = append(all, h.Delay)
-		}
-		return all
-	}
-	first, again, other := delays(1), delays(1), delays(2)
-	if !slices.Equal(first, again) || slices.Equal(first, other) || len(first) != 20 {
-		t.Errorf("seed 1: %v, again %v; seed 2: %v", first, again, other)
-	}
-}
-
-// A reply that is held longer than the client waits is a timeout.
-func TestLatencyTimeout(t *testing.T) {
-	s := injectable(t, Embedded, Options{Timeout: 50 * time.Millisecond})
-	l := limiterOn(t, s, limiter.Fixed)
-	i := inject(t, s, Fault{Kind: "latency", Delay: time.Hour, Hits: 1})
-	err := ask(t, l, "a")
-	if fateOf(err) != unknown || !isTimeout(err) {
-		t.Errorf("got %v", err)
-	}
-	if n := counted(t, l, "a"); n != 1 || len(i.Hits()) != 1 {
-		t.Errorf("%d counted, hits %v", n, i.Hits())
-	}
-}
-
 // Of two faults the older one hits what both would; delays add to it.
 func TestFaultsTogether(t *testing.T) {
 	s := injectable(t, Embedded, Options{})
@@ -326,25 +284,6 @@ func TestFaultsTogether(t *testing.T) {
 	}
 	if n := len(reset.Hits()); n != 2 {
 		t.Errorf("%d reset", n)
-	}
-}
-
-// Close ends a wait for a held reply.
-func TestCloseEndsHeldReply(t *testing.T) {
-	s := injectable(t, Embedded, Options{})
-	l := limiterOn(t, s, limiter.Fixed)
-	i := inject(t, s, Fault{Kind: "latency", Delay: time.Hour})
-	asked := make(chan error)
-	go func() { asked <- ask(t, l, "a") }()
-	eventually(t, "the request is held", func() bool { return len(i.Hits()) == 1 })
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-asked; fateOf(err) != unknown {
-		t.Errorf("got %v", err)
-	}
-	if _, err := s.Inject(t.Context(), Fault{Kind: "reset"}); !errors.Is(err, redis.ErrClosed) {
-		t.Errorf("after Close: %v", err)
 	}
 }
 
@@ -368,80 +307,5 @@ func TestNotInjectable(t *testing.T) {
 	defer conn.Close()
 	if _, wrapped := conn.(*wire); wrapped {
 		t.Error("an injector is in the way")
-	}
-}
-
-// With many requests under way, as many are hit as the fault says, each that is
-// hit is told so, and all are counted once.
-func TestHitsOfConcurrentRequests(t *testing.T) {
-	const workers, each, every = 8, 40, 5
-	for _, flavour := range []Flavour{Managed, Embedded} {
-		t.Run(string(flavour), func(t *testing.T) {
-			s := injectable(t, flavour, Options{PoolSize: workers})
-			l, err := limiter.New(s.Client(), limiter.Config{
-				Algorithm: limiter.Log, Limit: limiter.Limit{Max: 1000, Window: time.Hour}, OnFailure: limiter.FailError,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Compile(t.Context(), limiter.Log.Script); err != nil {
-				t.Fatal(err)
-			}
-			i := inject(t, s, Fault{Kind: "lost-reply", Every: every})
-			var lost atomic.Int64
-			var all sync.WaitGroup
-			for range workers {
-				all.Go(func() {
-					for range each {
-						switch err := ask(t, l, "a"); fateOf(err) {
-						case unknown:
-							lost.Add(1)
-						case fine:
-						default:
-							t.Error(err)
-						}
-					}
-				})
-			}
-			all.Wait()
-			end(t, i)
-			if hits := len(i.Hits()); hits != workers*each/every || lost.Load() != int64(hits) {
-				t.Errorf("%d hits, %d lost, want %d", hits, lost.Load(), workers*each/every)
-			}
-			d, err := l.Peek(t.Context(), limiter.Request{Key: "a", At: at})
-			if n := 1000 - 1 - d.Remaining; n != workers*each || err != nil {
-				t.Errorf("%d counted, want %d; %v", n, workers*each, err)
-			}
-		})
-	}
-}
-
-// Faults work on what is inside TLS, and the Server's own questions know the
-// password.
-func TestFaultsUnderTLS(t *testing.T) {
-	requireRedis(t)
-	addr := secureRedis(t, "no")
-	url := "rediss://default:" + secret + "@" + addr + "?skip_verify=true"
-	s := open(t, url, Options{Injectable: true})
-	if err := s.Client().ConfigSet(t.Context(), "requirepass", secret).Err(); err != nil {
-		t.Fatal(err)
-	}
-	l := limiterOn(t, s, limiter.Log)
-	for _, row := range []struct {
-		kind   string
-		want   fate
-		counts int
-	}{{"reset", unknown, 0}, {"lost-reply", unknown, 1}, {"loading", answered, 0}, {"partial", unknown, 0}} {
-		i := inject(t, s, Fault{Kind: row.kind})
-		if err := ask(t, l, row.kind); fateOf(err) != row.want {
-			t.Errorf("%s: %v", row.kind, err)
-		}
-		end(t, i)
-		if n := counted(t, l, row.kind); n != row.counts || len(i.Hits()) != 1 {
-			t.Errorf("%s: %d counted, hits %v", row.kind, n, i.Hits())
-		}
-	}
-	if _, err := s.Unstick(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
