@@ -10,38 +10,42 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What holds for every flavour.
+// What holds for every flavour, with and without an injector that does nothing.
 func TestContract(t *testing.T) {
 	for _, kind := range Flavours {
-		t.Run(string(kind.Name), func(t *testing.T) {
-			spec := string(kind.Name)
-			if kind.Name != Embedded {
-				requireRedis(t)
-			}
-			if kind.Name == Live {
-				spec = open(t, "managed", Options{}).URL()
-			}
-			s := open(t, spec, Options{PoolSize: 3, Timeout: 5 * time.Second})
-			if s.Flavour() != kind.Name {
-				t.Errorf("flavour %q", s.Flavour())
-			}
-			t.Run("options", func(t *testing.T) { testOptions(t, s) })
-			t.Run("url", func(t *testing.T) { testURL(t, s) })
-			t.Run("describe", func(t *testing.T) { testDescribe(t, s) })
-			t.Run("clock", func(t *testing.T) { testClock(t, s) })
-			t.Run("keys", func(t *testing.T) { testKeys(t, s) })
-			t.Run("expiry", func(t *testing.T) { testExpiry(t, s) })
-			t.Run("inspect", func(t *testing.T) { testInspect(t, s) })
-			t.Run("inspect many", func(t *testing.T) { testInspectMany(t, s) })
-			t.Run("scan", func(t *testing.T) { testScan(t, s) })
-			t.Run("persist", func(t *testing.T) { testPersist(t, s) })
-			t.Run("clear", func(t *testing.T) { testClear(t, s) })
-			t.Run("compile", func(t *testing.T) { testCompile(t, s) })
-			t.Run("unstick nothing", func(t *testing.T) { testUnstickNothing(t, s) })
-			t.Run("stats", func(t *testing.T) { testStats(t, s) })
-			t.Run("close", func(t *testing.T) { testClose(t, s) })
-		})
+		for _, injectable := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s injectable=%t", kind.Name, injectable), func(t *testing.T) { testContract(t, kind, injectable) })
+		}
 	}
+}
+
+func testContract(t *testing.T, kind Kind, injectable bool) {
+	spec := string(kind.Name)
+	if kind.Name != Embedded {
+		requireRedis(t)
+	}
+	if kind.Name == Live {
+		spec = open(t, "managed", Options{}).URL()
+	}
+	s := open(t, spec, Options{PoolSize: 3, Timeout: 5 * time.Second, Injectable: injectable})
+	if s.Flavour() != kind.Name {
+		t.Errorf("flavour %q", s.Flavour())
+	}
+	t.Run("options", func(t *testing.T) { testOptions(t, s) })
+	t.Run("url", func(t *testing.T) { testURL(t, s) })
+	t.Run("describe", func(t *testing.T) { testDescribe(t, s) })
+	t.Run("clock", func(t *testing.T) { testClock(t, s) })
+	t.Run("keys", func(t *testing.T) { testKeys(t, s) })
+	t.Run("expiry", func(t *testing.T) { testExpiry(t, s) })
+	t.Run("inspect", func(t *testing.T) { testInspect(t, s) })
+	t.Run("inspect many", func(t *testing.T) { testInspectMany(t, s) })
+	t.Run("scan", func(t *testing.T) { testScan(t, s) })
+	t.Run("persist", func(t *testing.T) { testPersist(t, s) })
+	t.Run("clear", func(t *testing.T) { testClear(t, s) })
+	t.Run("compile", func(t *testing.T) { testCompile(t, s) })
+	t.Run("unstick nothing", func(t *testing.T) { testUnstickNothing(t, s) })
+	t.Run("stats", func(t *testing.T) { testStats(t, s) })
+	t.Run("close", func(t *testing.T) { testClose(t, s) })
 }
 
 func testOptions(t *testing.T, s *Server) {

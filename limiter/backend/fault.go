@@ -43,9 +43,13 @@ func (f Fault) given() []string {
 		name string
 		set  bool
 	}{
-		{TakesDelay, f.Delay != 0}, {TakesJitter, f.Jitter != 0}, {TakesSeed, f.Seed != 0},
-		{TakesEvery, f.Every != 0}, {TakesHits, f.Hits != 0},
-		{TakesVictims, len(f.Victims) > 0}, {TakesPolicy, f.Policy != ""},
+		{TakesDelay, f.Delay != 0},
+		{TakesJitter, f.Jitter != 0},
+		{TakesSeed, f.Seed != 0},
+		{TakesEvery, f.Every != 0},
+		{TakesHits, f.Hits != 0},
+		{TakesVictims, len(f.Victims) > 0},
+		{TakesPolicy, f.Policy != ""},
 	} {
 		if p.set {
 			names = append(names, p.name)
@@ -134,8 +138,10 @@ func (k *FaultKind) mistakes(f Fault) (errs []error) {
 		negative bool
 		value    any
 	}{
-		{TakesDelay, f.Delay < 0, f.Delay}, {TakesJitter, f.Jitter < 0, f.Jitter},
-		{TakesEvery, f.Every < 0, f.Every}, {TakesHits, f.Hits < 0, f.Hits},
+		{TakesDelay, f.Delay < 0, f.Delay},
+		{TakesJitter, f.Jitter < 0, f.Jitter},
+		{TakesEvery, f.Every < 0, f.Every},
+		{TakesHits, f.Hits < 0, f.Hits},
 	} {
 		if p.negative {
 			errs = append(errs, fmt.Errorf("parameter %s is negative: %v", p.name, p.value))

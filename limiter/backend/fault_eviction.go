@@ -97,7 +97,7 @@ func imposeEviction(ctx context.Context, s *Server, i *Injection) (_ undoing, er
 		if undo := lift(then); undo != nil {
 			return nil, errors.Join(err, undo)
 		}
-		return nil, leaving(fmt.Sprintf("the server is as it was, but without %d keys, %d of %d victims among them",
+		return nil, leaving(fmt.Sprintf("the server is as it was, but has evicted %d keys with the fillers, and %d of %d victims",
 			e.Evicted, len(e.Gone), len(i.fault.Victims)), err)
 	}
 	i.mu.Lock()

@@ -60,7 +60,7 @@ func (s *Server) follow(ctx context.Context, socket string) (cut time.Time, err 
 	if err := replica.ConfigSet(ctx, "masterauth", secret).Err(); err != nil {
 		return cut, err
 	}
-	if err := replica.SlaveOf(ctx, link.host, link.port).Err(); err != nil {
+	if err := replica.ReplicaOf(ctx, link.host, link.port).Err(); err != nil {
 		return cut, err
 	}
 	err = await(ctx, syncMost, "the replica has a copy", func(ctx context.Context) (bool, error) {
@@ -103,7 +103,7 @@ func (s *Server) cutOff(ctx context.Context, replica *redis.Client) (cut time.Ti
 		return cut, err
 	}
 	cut = s.injector.now()
-	if err := replica.SlaveOf(ctx, "NO", "ONE").Err(); err != nil {
+	if err := replica.ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
 		return cut, err
 	}
 	return cut, replica.ConfigSet(ctx, "masterauth", "").Err()

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +34,15 @@ func (s *Server) configure(ctx context.Context, settings ...setting) (undoing, e
 		old[i] = setting{set.name, value}
 	}
 	slices.Reverse(old)
-	restore := func(ctx context.Context) error {
+	restore := func(ctx context.Context) (first error) {
 		var names []string
-		var errs []error
 		for _, set := range old {
 			if err := s.manager.ConfigSet(ctx, set.name, set.value).Err(); err != nil {
 				names = append(names, set.name)
-				errs = append(errs, fmt.Errorf("CONFIG SET %s: %w", set.name, err))
+				first = cmp.Or(first, fmt.Errorf("CONFIG SET %s: %w", set.name, err))
 			}
 		}
-		return leaving("the server may still have other values of "+strings.Join(names, ", "), errors.Join(errs...))
+		return leaving("the server may still have other values of "+strings.Join(names, ", "), first)
 	}
 	for _, set := range settings {
 		if err := s.manager.ConfigSet(ctx, set.name, set.value).Err(); err != nil {

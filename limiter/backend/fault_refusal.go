@@ -52,7 +52,7 @@ var readOnly = FaultKind{
 	Flavours: ours,
 	impose: func(ctx context.Context, s *Server, _ *Injection) (undoing, error) {
 		// Nobody can listen on port 0, so no other server can send data.
-		err := s.manager.SlaveOf(ctx, "127.0.0.1", "0").Err()
+		err := s.manager.ReplicaOf(ctx, "127.0.0.1", "0").Err()
 		if err != nil {
 			then, cancel := s.afterwards(ctx)
 			defer cancel()
@@ -63,7 +63,7 @@ var readOnly = FaultKind{
 }
 
 func (s *Server) promote(ctx context.Context) error {
-	return leaving("the server may still be read-only", s.manager.SlaveOf(ctx, "NO", "ONE").Err())
+	return leaving("the server may still be read-only", s.manager.ReplicaOf(ctx, "NO", "ONE").Err())
 }
 
 var accessList = FaultKind{
@@ -76,8 +76,8 @@ var accessList = FaultKind{
 			return nil, err
 		}
 		restore := func(ctx context.Context) error {
-			// One command, so there is no moment without a user.
-			all := append([]any{"ACL", "SETUSER", "default", "reset"}, rules...)
+			// One command, so there is no moment without commands.
+			all := append([]any{"ACL", "SETUSER", "default", "-@all"}, commandRules(rules)...)
 			return leaving("the user may still be without scripts", s.manager.Do(ctx, all...).Err())
 		}
 		err = s.manager.Do(ctx, "ACL", "SETUSER", "default", "-@scripting", "+script").Err()
@@ -105,6 +105,21 @@ func (s *Server) defaultUser(ctx context.Context) (rules []any, err error) {
 		}
 	}
 	return nil, errors.New("read rules: there is no default user")
+}
+
+// commandRules are those of the rules that say which commands a user may use,
+// without those of selectors, which are in parentheses.
+func commandRules(rules []any) (commands []any) {
+	selecting := false
+	for _, r := range rules {
+		rule, _ := r.(string)
+		selecting = selecting || strings.HasPrefix(rule, "(")
+		if !selecting && strings.ContainsAny(rule[:1], "+-") {
+			commands = append(commands, rule)
+		}
+		selecting = selecting && !strings.HasSuffix(rule, ")")
+	}
+	return commands
 }
 
 var password = FaultKind{

@@ -3,8 +3,6 @@ package backend
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 )
 
 // ours are servers that may be done anything to.
@@ -23,6 +21,9 @@ type host interface {
 	// suspend stops the process with that id, and resume lets it go on.
 	suspend(ctx context.Context, pid int) error
 	resume(pid int) error
+
+	// gone says that the server has ended by itself.
+	gone() bool
 
 	// attach starts a second, empty server, and returns its socket.
 	attach(ctx context.Context) (socket string, err error)
@@ -99,31 +100,4 @@ var stall = FaultKind{
 			return leaving("the server goes on, but does not answer", s.settle(ctx))
 		}, nil
 	},
-}
-
-// settle returns when the server answers, and its client has found it.
-func (s *Server) settle(ctx context.Context) error {
-	if err := settle(ctx, s.manager); err != nil {
-		return err
-	}
-	return settle(ctx, s.client)
-}
-
-// await asks until the answer is yes, an error, or too late.
-func await(ctx context.Context, most time.Duration, what string, ask func(ctx context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not within %s: %s", most, what))
-	defer cancel()
-	for {
-		yes, err := ask(ctx)
-		switch {
-		case ctx.Err() != nil && !yes:
-			return errors.Join(context.Cause(ctx), err)
-		case yes || err != nil:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(askAgain):
-		}
-	}
 }

@@ -91,7 +91,8 @@ func (s *Server) Inject(ctx context.Context, f Fault) (*Injection, error) {
 // End lifts the fault, and returns when the server is well again. Operations
 // that were hit before are dealt with as was decided then. After an error, which
 // is a *FaultError, it may be called again; after success, or after Close of the
-// Server, it does nothing.
+// Server, it does nothing. A server that has died by itself stays dead: Unstick
+// replaces it.
 func (i *Injection) End(ctx context.Context) error {
 	s := i.server
 	if i.kind.OnConnection {
@@ -109,14 +110,19 @@ func (i *Injection) End(ctx context.Context) error {
 	if i.lift == nil {
 		return nil
 	}
-	if err := i.lift(ctx); err != nil {
-		if s.life.Err() != nil {
-			return nil
-		}
-		return i.kind.error(err, "the fault may still be in force")
+	err = i.lift(ctx)
+	switch {
+	case err == nil:
+		i.lift, s.inForce = nil, nil
+		return nil
+	case s.life.Err() != nil:
+		return nil
+	case s.host.gone():
+		i.lift, s.inForce = nil, nil
+		s.secret.Store(nil)
+		return i.kind.error(leaving("the server has ended by itself, and the fault with it", err), "")
 	}
-	i.lift, s.inForce = nil, nil
-	return nil
+	return i.kind.error(err, "the fault may still be in force")
 }
 
 // Fault is what was injected.

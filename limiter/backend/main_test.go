@@ -13,7 +13,7 @@ import (
 
 // asHelper, in the environment, makes the test binary open a managed server,
 // print its URL, and wait to be killed; or if it is "stuck", hang the embedded
-// server.
+// server; or if it is a kind of fault, put that in force before it waits.
 const asHelper = "RLBENCH_TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -23,16 +23,24 @@ func TestMain(m *testing.M) {
 		hangEmbedded()
 		os.Exit(0)
 	default:
-		s, err := Open(context.Background(), "managed", Options{})
+		s, err := Open(context.Background(), "managed", Options{Injectable: true})
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
+		}
+		if _, err := faultKind(os.Getenv(asHelper)); err == nil {
+			fmt.Println(s.process(context.Background()))
+			if _, err := s.Inject(context.Background(), Fault{Kind: os.Getenv(asHelper)}); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
 		}
 		fmt.Println(s.URL())
 		time.Sleep(time.Minute)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	// A pool that could not dial asks once more after a second, closed or not.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
 // requireRedis skips the test when no Redis server is installed, or fails it
@@ -104,4 +112,13 @@ func freePort(t *testing.T) string {
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return port
+}
+
+func eventually(t *testing.T, what string, check func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !check(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// startTimeout bounds how long a managed server may take to get ready. It
-// takes tens of milliseconds on an idle machine.
-const startTimeout = 10 * time.Second
-
 // findServer returns the path of the server to start.
 func findServer() (string, error) {
 	for _, name := range []string{"redis-server", "valkey-server"} {

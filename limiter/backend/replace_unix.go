@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -164,6 +163,20 @@ func (p *private) succeed(ctx context.Context) error {
 	})
 }
 
+func (p *private) gone() bool {
+	p.turn <- struct{}{} // whoever has it is soon done
+	defer func() { <-p.turn }()
+	if p.child == nil {
+		return false
+	}
+	select {
+	case <-p.child.gone:
+		return true
+	default:
+		return false
+	}
+}
+
 // stop ends all for good. Whoever replaces a child must have been told to give
 // up, so this waits for little.
 func (p *private) stop() error {
@@ -183,21 +196,4 @@ func endOf(c **child) error {
 	err := (*c).stop()
 	*c = nil
 	return err
-}
-
-// settle returns when the client of a replaced server has found the new one.
-func settle(ctx context.Context, client *redis.Client) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errors.New("the client does not find the new server"))
-	defer cancel()
-	for {
-		err := client.Ping(ctx).Err()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		case <-time.After(askAgain):
-		}
-	}
 }

@@ -30,15 +30,17 @@ func (p *private) resume(pid int) error {
 // another's.
 func (p *private) signal(pid int, signal syscall.Signal) error {
 	if p.child == nil {
-		return errors.New("the server has ended")
+		return errEnded
 	}
 	select {
 	case <-p.child.gone:
-		return errors.New("the server has ended by itself")
+		return errEnded
 	default:
 		return os.NewSyscallError("kill", syscall.Kill(pid, signal))
 	}
 }
+
+var errEnded = errors.New("the server has ended")
 
 // suspended asks the kernel whether a process is stopped, where /proc tells. A
 // process on another CPU goes on for some microseconds.
