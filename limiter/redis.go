@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strconv"
 	"sync/atomic"
@@ -26,6 +27,30 @@ type Config struct {
 	Prefix string
 	// OnFailure is what to do when Redis cannot answer. There is no default.
 	OnFailure Failure
+	// LocalMax is the budget of one window that this process gives out by itself
+	// under FailLocal. Default Limit.Max, which N processes admit N times: with a
+	// budget that must hold for all, set it to Limit.Max / N.
+	LocalMax int64
+	// LocalKeys is how many identities FailLocal remembers; the least recently
+	// used is forgotten first, and starts afresh. Default 100,000.
+	LocalKeys int
+	// Timeout bounds a whole decision: waiting for a connection, dialling,
+	// sending and the reply. Zero is the read timeout of the client, which Tune
+	// sets to DefaultTimeout unless its options say otherwise. Only a client
+	// with ContextTimeoutEnabled, as Tune leaves it, keeps to it.
+	Timeout time.Duration
+	// Circuit stops asking a Redis that does not answer. Limiters of one client
+	// should share one. Nil is one of its own, with defaults.
+	Circuit *Circuit
+	// Counters count what was decided and what went wrong. Limiters of one
+	// program should share them. Nil is counters of its own.
+	Counters *Counters
+	// Logger hears when the circuit opens and closes, and of errors that Redis
+	// answers with; never of a key. Nil is silence.
+	Logger *slog.Logger
+	// Now is the clock of FailLocal for requests without At, and of the Circuit
+	// if that is nil. Default time.Now.
+	Now func() time.Time
 	// TTLFloor keeps keys at least this long. Leave it zero, unless the
 	// requests' instants run slower than real time, as in a simulation.
 	TTLFloor time.Duration
@@ -38,7 +63,8 @@ type Redis struct {
 	script    *Script
 	algorithm Algorithm
 	limit     Limit
-	onFailure Failure
+	guard     *guard
+	fallback  *fallback
 	head      string // of every key, up to and with the brace of the hash tag
 
 	// Arguments that never change, boxed once.
@@ -66,12 +92,14 @@ func New(client Processor, c Config) (*Redis, error) {
 	}
 	var id [6]byte
 	_, _ = rand.Read(id[:]) // never fails: it ends the program instead
+	g := newGuard(client, c)
 	return &Redis{
 		client:    client,
 		script:    NewScript(client, c.Algorithm.Script),
 		algorithm: c.Algorithm,
 		limit:     c.Limit,
-		onFailure: c.OnFailure,
+		guard:     g,
+		fallback:  newFallback(g, c.Policy, c.Algorithm, c),
 		head:      c.Algorithm.keyHead(c.Prefix, c.Policy, c.Limit.Window),
 		window:    strconv.FormatInt(c.Limit.Window.Microseconds(), 10),
 		max:       strconv.FormatInt(c.Limit.Max, 10),
@@ -99,7 +127,7 @@ func (c Config) validate(client Processor) error {
 	if c.TTLFloor < 0 {
 		errs = append(errs, fmt.Errorf("TTL floor %s is negative", c.TTLFloor))
 	}
-	return errors.Join(append(errs, c.OnFailure.validate())...)
+	return errors.Join(append(errs, c.validateFailure()...)...)
 }
 
 var prefixForm = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
@@ -111,6 +139,9 @@ func ValidPrefix(prefix string) bool { return prefixForm.MatchString(prefix) }
 // Limit is the budget that this limiter enforces.
 func (l *Redis) Limit() Limit { return l.limit }
 
+// Counters are those of the configuration, or its own if it had none.
+func (l *Redis) Counters() *Counters { return l.guard.counters }
+
 // Keys are the names of all keys that an identity has here.
 func (l *Redis) Keys(identity string) []string { return []string{l.key(identity)} }
 
@@ -120,8 +151,9 @@ func (l *Redis) key(identity string) string { return l.head + tagged(identity) +
 // the request to Redis at most once: if the reply is lost, the error wraps
 // ErrUnknown.
 //
-// Errors: an invalid request and a cancelled context are always returned; when
-// Redis cannot answer, Config.OnFailure decides.
+// It returns within Config.Timeout. Errors: an invalid request and a cancelled
+// context are always returned; when Redis cannot answer in time, or the Circuit
+// is open, Config.OnFailure decides.
 func (l *Redis) Allow(ctx context.Context, r Request) (Decision, error) {
 	return l.decide(ctx, r, l.nonce())
 }
@@ -133,8 +165,11 @@ func (l *Redis) Peek(ctx context.Context, r Request) (Decision, error) {
 	return l.decide(ctx, r, "")
 }
 
-// Reset forgets what an identity has used.
+// Reset forgets what an identity has used, here and in Redis.
 func (l *Redis) Reset(ctx context.Context, identity string) error {
+	l.fallback.forget(Request{Key: identity})
+	ctx, cancel := context.WithTimeout(ctx, l.guard.timeout)
+	defer cancel()
 	if err := l.client.Process(ctx, redis.NewIntCmd(ctx, "del", l.key(identity))); err != nil {
 		return fmt.Errorf("reset a key: %w", err)
 	}
@@ -155,15 +190,16 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 	if err := r.Validate(); err != nil {
 		return Decision{}, err
 	}
-	d, err := l.ask(ctx, r, nonce)
-	switch {
-	case err == nil:
-		return d, nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return Decision{}, err // nobody waits for an answer
-	default:
-		return l.onFailure.decide(l.limit, r.At, err)
+	var d Decision
+	err := l.guard.ask(ctx, func(ctx context.Context) (err error) {
+		d, err = l.ask(ctx, r, nonce)
+		return err
+	})
+	if err != nil {
+		return l.fallback.decide(ctx, r, nonce != "", err)
 	}
+	l.fallback.spared(d)
+	return d, nil
 }
 
 // ask gets a decision from Redis, unless it is too late to ask.
