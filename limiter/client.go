@@ -15,13 +15,12 @@ type Processor interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 }
 
-// DefaultTimeout bounds each step of a decision, dialling included, unless the
-// options say otherwise.
+// DefaultTimeout bounds a decision, and each of its steps, unless the options say
+// otherwise.
 const DefaultTimeout = time.Second
 
 // Dial opens a client that suits a limiter, for a redis://, rediss:// or unix://
-// URL. It connects on first use. The client logs failed dials to stderr, for the
-// whole process; redis.SetLogger sends them elsewhere.
+// URL. It connects on first use.
 func Dial(url string) (*redis.Client, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -35,6 +34,9 @@ func Dial(url string) (*redis.Client, error) {
 //   - no retries: a command whose reply was lost may have been counted;
 //   - one dial attempt and timeouts of DefaultTimeout where none are set, so
 //     that a dead Redis costs a request little;
+//   - a connection dials when it is first written to, within the deadline of
+//     that request: the pool never sees a dial fail, because after some it would
+//     refuse to dial for a second, whatever the server does meanwhile;
 //   - a context's deadline cuts a read that is under way;
 //   - no CLIENT SETINFO and maintenance handshakes, which old servers answer
 //     with errors, and no second pool.
@@ -51,6 +53,7 @@ func Tune(o *redis.Options) *redis.Options {
 			*timeout = DefaultTimeout
 		}
 	}
+	o.Dialer = dialLate(o)
 	return o
 }
 

@@ -34,7 +34,7 @@ func TestNewRefuses(t *testing.T) {
 		},
 		{
 			"an unknown failure policy", func(c *limiter.Config) { c.OnFailure = "opne" },
-			[]string{`failure policy "opne": want "open", "closed" or "error"`},
+			[]string{`failure policy "opne": want one of ["open" "closed" "local" "error"]`},
 		},
 		{"no algorithm", func(c *limiter.Config) { c.Algorithm = limiter.Algorithm{} }, []string{"no algorithm"}},
 		{"no limit", func(c *limiter.Config) { c.Limit = limiter.Limit{} }, []string{"limit 0/0s: window 0s is outside"}},

@@ -22,6 +22,20 @@
 // has left. Time is a value: a Request without At is decided by the clock of
 // the Redis server, one with At by that instant. Resolution is one microsecond.
 //
+// # When Redis cannot answer
+//
+// A decision takes Config.Timeout at most, whatever hangs. What Redis did not
+// decide, Config.OnFailure does: FailOpen admits, FailClosed denies, FailLocal
+// limits in this process with a budget of its own, FailError hands you the error.
+// The Decision says so in Source, and why in Cause. A request is sent at most once:
+// if no reply came, it may have been counted, and the cause wraps ErrUnknown.
+//
+// After five requests in a row without an answer the Circuit opens: the policy
+// decides at once, and one request every 100 ms finds out whether Redis is back.
+// Limiters of one client should share a Circuit, those of one program Counters,
+// which an HTTP handler can write as OpenMetrics. docs/failure.md compares the
+// policies.
+//
 // # What is promised
 //
 // Algorithm.Worst says the most that any trailing window can hold. Fixed and

@@ -1,10 +1,11 @@
 package limiter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
-	"time"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,61 +20,66 @@ const (
 	FailOpen Failure = "open"
 	// FailClosed denies.
 	FailClosed Failure = "closed"
+	// FailLocal lets this process limit by itself, with the same algorithm and a
+	// budget of its own: see Config.LocalMax.
+	FailLocal Failure = "local"
 	// FailError hands the error to the caller, who decides.
 	FailError Failure = "error"
 )
 
-func (f Failure) validate() error {
-	switch f {
-	case FailOpen, FailClosed, FailError:
-		return nil
-	case "":
-		return errors.New("failure policy is not chosen: set OnFailure to FailOpen, FailClosed or FailError")
-	default:
-		return fmt.Errorf("failure policy %q: want %q, %q or %q", string(f), FailOpen, FailClosed, FailError)
-	}
-}
+// policies are all of them, as messages list them.
+var policies = []Failure{FailOpen, FailClosed, FailLocal, FailError}
 
-// decide applies the policy to a request that Redis did not decide.
-func (f Failure) decide(l Limit, at time.Time, cause error) (Decision, error) {
-	d := Decision{Limit: l.Max, At: at, Cause: cause}
-	switch f {
-	case FailOpen:
-		d.Allowed, d.Source = true, SourceFailOpen
-	case FailClosed:
-		d.Source = SourceFailClosed
+func (f Failure) validate() error {
+	switch {
+	case slices.Contains(policies, f):
+		return nil
+	case f == "":
+		return errors.New("failure policy is not chosen: set OnFailure to FailOpen, FailClosed, FailLocal or FailError")
 	default:
-		return Decision{}, cause
+		return fmt.Errorf("failure policy %q: want one of %q", string(f), policies)
 	}
-	return d, nil
 }
 
 // classify wraps an error of the client, and adds ErrUnknown unless it is
 // certain that the script did not run to its end.
 func classify(err error) error {
-	if certain(err) {
+	switch {
+	case notConnected(err):
+		return fmt.Errorf("decide in Redis: %w: %w", errNoConnection, err)
+	case certain(err):
 		return fmt.Errorf("decide in Redis: %w", err)
 	}
 	return fmt.Errorf("decide in Redis: %w: %w", ErrUnknown, err)
 }
+
+var errNoConnection = errors.New("no connection came free")
 
 // certain reports whether the error proves that nothing was counted: Redis
 // answered with an error, or the command never left. A connection that was
 // closed before the command was written is told apart from one that died under
 // it only where the client says so; in doubt the fate is unknown.
 func certain(err error) bool {
-	if Answered(err) {
+	return Answered(err) || undialled(err) || errors.Is(err, redis.ErrClosed)
+}
+
+// notConnected reports whether no connection came free. A context's own error is
+// how the client ends a wait for one; once it writes, errors are the socket's.
+func notConnected(err error) bool {
+	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) ||
+		err == context.DeadlineExceeded || err == context.Canceled
+}
+
+// undialled reports whether no connection could be made.
+func undialled(err error) bool {
+	if _, late := errors.AsType[*dialError](err); late {
 		return true
 	}
-	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, redis.ErrClosed) {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
 	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		return true
-	}
-	var dns *net.DNSError
-	return errors.As(err, &dns)
+	_, dns := errors.AsType[*net.DNSError](err)
+	return dns
 }
 
 // Answered reports whether an error of Allow is an answer of the server, as

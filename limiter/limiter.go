@@ -79,8 +79,8 @@ type Decision struct {
 	Remaining int64
 	// RetryAfter is the exact earliest wait after which the same request is
 	// admitted if nobody else uses the key: one microsecond less and it is
-	// denied again. 0 when Allowed, Never when no wait helps. A denial that a
-	// failure policy made has 0 too: nobody knows.
+	// denied again. 0 when Allowed, Never when no wait helps. A denial of
+	// FailClosed has 0 too: nobody knows.
 	RetryAfter time.Duration
 	// ResetAfter is the wait after which Remaining equals Limit again if nobody
 	// uses the key: 1m for a log of 1m right after an admission.
@@ -89,7 +89,8 @@ type Decision struct {
 	At time.Time
 	// Source says who decided.
 	Source Source
-	// Cause is why the failure policy decided; nil when Redis did.
+	// Cause is why the failure policy decided; nil when Redis did. It is an
+	// ErrCircuitOpen, an ErrBusy, or what asking Redis ended with.
 	Cause error
 	// Shadow says that the policy is not in force: see Policy.
 	Shadow bool

@@ -23,6 +23,11 @@ var Log = Algorithm{
 // logState is the live part of a list of admissions, oldest first. States share
 // the list: only the newest one may extend it, any other copies its part first,
 // so no state ever changes. States of one key must not be stepped concurrently.
+//
+// What left the window stays in the list, which old states may refer to, until
+// it is the larger part: then the newest state moves to a list of its own. So a
+// list has at most twice the entries of a window and one, and each that leaves
+// pays for moving one that stays.
 type logState struct {
 	list      *[]admission
 	low, high int
@@ -51,7 +56,8 @@ func (s logState) after(at int64) int {
 // plus is the state with one more admission.
 func (s logState) plus(at, units int64) logState {
 	place := s.after(at)
-	if place == s.high && s.high == len(*s.list) {
+	dead, live := s.low, s.high-s.low
+	if place == s.high && s.high == len(*s.list) && dead <= live {
 		*s.list = append(*s.list, admission{at, s.before(s.high) + units})
 		s.high++
 		return s

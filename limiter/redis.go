@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"time"
 
@@ -22,6 +23,30 @@ type Config struct {
 	Prefix string
 	// OnFailure is what to do when Redis cannot answer. There is no default.
 	OnFailure Failure
+	// LocalMax is the budget of one window that this process gives out by itself
+	// under FailLocal. Default Limit.Max, which N processes admit N times: with a
+	// budget that must hold for all, set it to Limit.Max / N.
+	LocalMax int64
+	// LocalKeys is how many identities FailLocal remembers; the least recently
+	// used is forgotten first, and starts afresh. Default 100,000.
+	LocalKeys int
+	// Timeout bounds a whole decision: waiting for a connection, dialling,
+	// sending and the reply. Zero is the read timeout of the client, which Tune
+	// sets to DefaultTimeout unless its options say otherwise. Only a client
+	// with ContextTimeoutEnabled, as Tune leaves it, keeps to it.
+	Timeout time.Duration
+	// Circuit stops asking a Redis that does not answer. Limiters of one client
+	// should share one. Nil is one of its own, with defaults.
+	Circuit *Circuit
+	// Counters count what was decided and what went wrong. Limiters of one
+	// program should share them. Nil is counters of its own.
+	Counters *Counters
+	// Logger hears when the circuit opens and closes, and of errors that Redis
+	// answers with; never of a key. Nil is silence.
+	Logger *slog.Logger
+	// Now is the clock of FailLocal for requests without At, and of the Circuit
+	// if that is nil. Default time.Now.
+	Now func() time.Time
 	// TTLFloor keeps keys at least this long. Leave it zero, unless the
 	// requests' instants run slower than real time, as in a simulation.
 	TTLFloor time.Duration
@@ -31,10 +56,11 @@ type Config struct {
 // needs no closing; the client belongs to the caller.
 type Redis struct {
 	budget
-	client    Processor
-	onFailure Failure
-	ttlFloor  any // boxed once
-	nonces    nonces
+	client   Processor
+	guard    *guard
+	fallback *fallback
+	ttlFloor any // boxed once
+	nonces   nonces
 }
 
 var _ Limiter = (*Redis)(nil)
@@ -51,12 +77,14 @@ func New(client Processor, c Config) (*Redis, error) {
 	if err := c.validate(client); err != nil {
 		return nil, fmt.Errorf("new limiter: %w", err)
 	}
+	g := newGuard(client, c)
 	return &Redis{
-		budget:    newBudget(client, c.Algorithm, c.Limit, c.Prefix, c.Policy),
-		client:    client,
-		onFailure: c.OnFailure,
-		ttlFloor:  milliseconds(c.TTLFloor),
-		nonces:    newNonces(),
+		budget:   newBudget(client, c.Algorithm, c.Limit, c.Prefix, c.Policy),
+		client:   client,
+		guard:    g,
+		fallback: newFallback(g, c.Policy, c.Algorithm, c),
+		ttlFloor: milliseconds(c.TTLFloor),
+		nonces:   newNonces(),
 	}, nil
 }
 
@@ -65,8 +93,8 @@ func (c Config) validate(client Processor) error {
 	if client == nil {
 		errs = append(errs, errors.New("no Redis client"))
 	}
-	errs = append(errs, validBudget(c.Algorithm, c.Limit, c.Policy), validKeys(c.Prefix, c.TTLFloor), c.OnFailure.validate())
-	return errors.Join(errs...)
+	errs = append(errs, validBudget(c.Algorithm, c.Limit, c.Policy), validKeys(c.Prefix, c.TTLFloor))
+	return errors.Join(append(errs, c.validateFailure()...)...)
 }
 
 // validKeys reports what is wrong with how keys begin and how long they live.
@@ -90,6 +118,9 @@ func ValidPrefix(prefix string) bool { return prefixForm.MatchString(prefix) }
 // Limit is the budget that this limiter enforces.
 func (l *Redis) Limit() Limit { return l.limit }
 
+// Counters are those of the configuration, or its own if it had none.
+func (l *Redis) Counters() *Counters { return l.guard.counters }
+
 // Keys are the names of all keys that an identity has here that needs no slot.
 func (l *Redis) Keys(identity string) []string { return l.KeysOf(Request{Key: identity}) }
 
@@ -101,8 +132,9 @@ func (l *Redis) KeysOf(r Request) []string { return l.keys(r.Slot, r.Key, r.Also
 // the request to Redis at most once: if the reply is lost, the error wraps
 // ErrUnknown.
 //
-// Errors: an invalid request and a cancelled context are always returned; when
-// Redis cannot answer, Config.OnFailure decides.
+// It returns within Config.Timeout. Errors: an invalid request and a cancelled
+// context are always returned; when Redis cannot answer in time, or the Circuit
+// is open, Config.OnFailure decides.
 func (l *Redis) Allow(ctx context.Context, r Request) (Decision, error) {
 	nonce := constantNonce
 	if l.algorithm.nonce {
@@ -118,9 +150,12 @@ func (l *Redis) Peek(ctx context.Context, r Request) (Decision, error) {
 	return l.decide(ctx, r, "")
 }
 
-// Reset forgets what a request's identity has used, under both of its names. Only
-// Key, Also and Slot of the request matter.
+// Reset forgets what a request's identity has used, under both of its names, here
+// and in Redis. Only Key, Also and Slot of the request matter.
 func (l *Redis) Reset(ctx context.Context, r Request) error {
+	l.fallback.forget(r)
+	ctx, cancel := context.WithTimeout(ctx, l.guard.timeout)
+	defer cancel()
 	for _, key := range l.KeysOf(r) {
 		if err := l.client.Process(ctx, redis.NewIntCmd(ctx, "del", key)); err != nil {
 			return fmt.Errorf("reset a key: %w", err)
@@ -133,23 +168,24 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 	if err := r.Validate(); err != nil {
 		return Decision{}, err
 	}
-	d, err := l.ask(ctx, r, nonce)
-	switch {
-	case err == nil:
-		return d, nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return Decision{}, err // nobody waits for an answer
-	default:
-		return l.onFailure.decide(l.limit, r.At, err)
-	}
-}
-
-// ask gets a decision from Redis, unless it is too late to ask.
-func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, error) {
-	keys := l.keys(r.Slot, r.Key, r.Also)
+	keys := l.KeysOf(r)
 	if err := together(l.client, keys); err != nil {
 		return Decision{}, err
 	}
+	var d Decision
+	err := l.guard.ask(ctx, func(ctx context.Context) (err error) {
+		d, err = l.ask(ctx, keys, r, nonce)
+		return err
+	})
+	if err != nil {
+		return l.fallback.decide(ctx, r, nonce != "", err)
+	}
+	l.fallback.spared(d)
+	return d, nil
+}
+
+// ask gets a decision from Redis, unless it is too late to ask.
+func (l *Redis) ask(ctx context.Context, keys []string, r Request, nonce string) (Decision, error) {
 	reply, err := l.script.Run(ctx, keys, instant(r.At), l.window, l.max, units(r.Cost), nonce, l.ttlFloor)
 	if err != nil {
 		return Decision{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/rlbench/rlbench/scripts"
@@ -18,6 +19,8 @@ type Policy struct {
 	// Shadow policies are decided and charged as if they were in force, but a
 	// denial of theirs denies nothing.
 	Shadow bool
+	// LocalMax is that of a Config.
+	LocalMax int64
 }
 
 // Charge is what a request takes of one policy.
@@ -63,10 +66,24 @@ func RetryAfter(decisions []Decision) time.Duration {
 // SetConfig says what a Set enforces. Policies and OnFailure are required.
 type SetConfig struct {
 	Policies []Policy
-	// Prefix, OnFailure and TTLFloor are those of a Config, for all policies.
+	// The others are those of a Config, for all policies.
 	Prefix    string
 	OnFailure Failure
+	LocalKeys int
+	Timeout   time.Duration
+	Circuit   *Circuit
+	Counters  *Counters
+	Logger    *slog.Logger
+	Now       func() time.Time
 	TTLFloor  time.Duration
+}
+
+// config is a policy as a limiter of its own.
+func (c SetConfig) config(p Policy) Config {
+	return Config{
+		Algorithm: p.Algorithm, Limit: p.Limit, Policy: p.Name, Prefix: c.Prefix, OnFailure: c.OnFailure, LocalMax: p.LocalMax,
+		LocalKeys: c.LocalKeys, Timeout: c.Timeout, Circuit: c.Circuit, Counters: c.Counters, Logger: c.Logger, Now: c.Now, TTLFloor: c.TTLFloor,
+	}
 }
 
 // Set decides requests that have to fit several budgets, all or nothing, in one
@@ -74,18 +91,19 @@ type SetConfig struct {
 // same prefix, policy name, algorithm and window. It is safe for concurrent use
 // and needs no closing; the client belongs to the caller.
 type Set struct {
-	client    Processor
-	several   *Script // of all algorithms that take part
-	policies  map[string]*member
-	onFailure Failure
-	ttlFloor  any // boxed once
-	nonces    nonces
+	client   Processor
+	several  *Script // of all algorithms that take part
+	policies map[string]*member
+	guard    *guard
+	ttlFloor any // boxed once
+	nonces   nonces
 }
 
 // member is a policy of a set.
 type member struct {
 	budget
-	shadow bool
+	shadow   bool
+	fallback *fallback
 }
 
 // NewSet makes a set of policies, or says everything that is wrong with the
@@ -98,13 +116,15 @@ func NewSet(client Processor, c SetConfig) (*Set, error) {
 		return nil, fmt.Errorf("new set of limiters: %w", err)
 	}
 	s := &Set{
-		client: client, policies: map[string]*member{}, onFailure: c.OnFailure,
+		client: client, policies: map[string]*member{}, guard: newGuard(client, c.config(Policy{})),
 		ttlFloor: milliseconds(c.TTLFloor), nonces: newNonces(),
 	}
 	used := map[string]bool{}
 	var parts []scripts.Part
 	for _, p := range c.Policies {
-		s.policies[p.Name] = &member{newBudget(client, p.Algorithm, p.Limit, c.Prefix, p.Name), p.Shadow}
+		f := newFallback(s.guard, p.Name, p.Algorithm, c.config(p))
+		f.shadow = p.Shadow
+		s.policies[p.Name] = &member{newBudget(client, p.Algorithm, p.Limit, c.Prefix, p.Name), p.Shadow, f}
 		if !used[p.Algorithm.Name] {
 			used[p.Algorithm.Name] = true
 			parts = append(parts, scripts.Part{Name: p.Algorithm.Name, Source: p.Algorithm.Script})
@@ -124,7 +144,7 @@ func (c SetConfig) validate(client Processor) error {
 	}
 	seen := map[string]bool{}
 	for _, p := range c.Policies {
-		if err := validBudget(p.Algorithm, p.Limit, p.Name); err != nil {
+		if err := errors.Join(append(c.config(p).validateLocal(), validBudget(p.Algorithm, p.Limit, p.Name))...); err != nil {
 			errs = append(errs, fmt.Errorf("policy %q: %w", p.Name, err))
 		}
 		if seen[p.Name] {
@@ -133,6 +153,10 @@ func (c SetConfig) validate(client Processor) error {
 		seen[p.Name] = true
 	}
 	errs = append(errs, validKeys(c.Prefix, c.TTLFloor), c.OnFailure.validate())
+	errs = append(errs, c.Circuit.validate()...)
+	if c.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("timeout %s is negative", c.Timeout))
+	}
 	return errors.Join(errs...)
 }
 
@@ -177,16 +201,26 @@ func (s *Set) decide(ctx context.Context, j Joint, nonce string) ([]Decision, er
 	if err := s.check(j); err != nil {
 		return nil, err
 	}
-	decisions, err := s.ask(ctx, j, nonce)
-	switch {
-	case err == nil:
-		return decisions, nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return nil, err // nobody waits for an answer
-	default:
-		return s.fall(j, err)
+	keys := s.Keys(j)
+	if err := together(s.client, keys); err != nil {
+		return nil, err
 	}
+	var decisions []Decision
+	err := s.guard.ask(ctx, func(ctx context.Context) (err error) {
+		decisions, err = s.ask(ctx, keys, j, nonce)
+		return err
+	})
+	if err != nil {
+		return s.fall(ctx, j, nonce != "", err)
+	}
+	for i, c := range j.Charges {
+		s.policies[c.Policy].fallback.spared(decisions[i])
+	}
+	return decisions, nil
 }
+
+// Counters are those of the configuration, or its own if it had none.
+func (s *Set) Counters() *Counters { return s.guard.counters }
 
 // check reports what makes a joint request impossible to decide.
 func (s *Set) check(j Joint) error {
@@ -209,27 +243,18 @@ func (s *Set) check(j Joint) error {
 	return nil
 }
 
-// fall lets the failure policy decide each charge.
-func (s *Set) fall(j Joint, cause error) ([]Decision, error) {
-	decisions := make([]Decision, len(j.Charges))
+// fall lets the failure policy decide.
+func (s *Set) fall(ctx context.Context, j Joint, charge bool, cause error) ([]Decision, error) {
+	budgets, requests := make([]*fallback, len(j.Charges)), make([]Request, len(j.Charges))
 	for i, c := range j.Charges {
-		m := s.policies[c.Policy]
-		d, err := s.onFailure.decide(m.limit, j.At, cause)
-		if err != nil {
-			return nil, err
-		}
-		d.Shadow = m.shadow
-		decisions[i] = d
+		budgets[i] = s.policies[c.Policy].fallback
+		requests[i] = Request{Key: c.Key, Also: c.Also, Slot: j.Slot, At: j.At, Cost: c.Cost}
 	}
-	return decisions, nil
+	return s.guard.decideAll(ctx, budgets, requests, charge, cause)
 }
 
 // ask gets the decisions from Redis.
-func (s *Set) ask(ctx context.Context, j Joint, nonce string) ([]Decision, error) {
-	keys := s.Keys(j)
-	if err := together(s.client, keys); err != nil {
-		return nil, err
-	}
+func (s *Set) ask(ctx context.Context, keys []string, j Joint, nonce string) ([]Decision, error) {
 	reply, err := s.several.Run(ctx, keys, s.arguments(j, nonce)...)
 	if err != nil {
 		return nil, err
