@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/runner"
@@ -49,7 +51,16 @@ func (e *experiment) closeServers() {
 // injected is a fault in force, as the runner sees it.
 type injected struct {
 	*backend.Injection
-	counts bool // the fault knows whom it hit
+	counts bool          // the fault knows whom it hit
+	after  time.Duration // real time that limiters are given to notice its end
+}
+
+// End lifts the fault. Virtual time stands still while a circuit finds out that
+// Redis is back.
+func (i injected) End(ctx context.Context) error {
+	err := i.Injection.End(ctx)
+	time.Sleep(i.after)
+	return err
 }
 
 func (i injected) Hits() int64 {
@@ -76,7 +87,11 @@ func (e *experiment) inject(ctx context.Context, p *scenarios.Plan, number int, 
 	if err != nil {
 		return nil, err
 	}
-	return injected{i, planned.Of().Connection}, nil
+	in := injected{Injection: i, counts: planned.Of().Connection}
+	if p.Clock == scenarios.Virtual && p.OnFailure != "" && p.OnFailure != string(limiter.FailError) {
+		in.after = limiter.DefaultProbe * 3 / 2
+	}
+	return in, nil
 }
 
 // suitable leaves out scenarios whose faults this Redis cannot have, if they came

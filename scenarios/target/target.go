@@ -224,10 +224,15 @@ func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options)
 		t.TTLFloor = virtualTTL
 	}
 	t.LongestTTL = func(l limiter.Limit) time.Duration { return max(a.TTL(l), t.TTLFloor) }
+	// Who wants to see errors wants to see all of them, and no circuit instead.
+	circuit := &limiter.Circuit{Failures: -1}
+	if o.OnFailure != "" && o.OnFailure != string(limiter.FailError) {
+		circuit = new(limiter.Circuit)
+	}
 	open := func(l limiter.Limit) (*limiter.Redis, error) {
 		opened, err := limiter.New(s.Client(), limiter.Config{
 			Algorithm: a, Limit: l, Prefix: o.Prefix, Policy: "rlbench", TTLFloor: t.TTLFloor,
-			OnFailure: limiter.Failure(cmp.Or(o.OnFailure, string(limiter.FailError))),
+			OnFailure: limiter.Failure(cmp.Or(o.OnFailure, string(limiter.FailError))), Timeout: o.Timeout, Circuit: circuit,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("open target %s: %w", name, err)
