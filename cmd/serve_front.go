@@ -1,0 +1,120 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/edge"
+	"github.com/rlbench/rlbench/limiter/httplimit"
+	"github.com/rlbench/rlbench/limiter/identity"
+)
+
+// front is what stands between a client and the API.
+type front struct {
+	set        *limiter.Set
+	middleware *httplimit.Middleware
+	proxies    identity.Proxies
+	names      *identity.Namer
+	now        func() time.Time
+}
+
+// budgets are the article's, and one for all endpoints together.
+var budgets = []struct {
+	policy, pattern string
+	max             int64
+}{
+	{"trending", "GET /api/v1/trending", 100},
+	{"feed", "GET /api/v1/feed", 30},
+	{"search", "GET /api/v1/search", 10},
+	{"global", "", 120},
+}
+
+func (o *serveOptions) front(client limiter.Processor, log *slog.Logger, now func() time.Time) (*front, error) {
+	a, _ := limiter.Named(o.algorithm)
+	var policies []limiter.Policy
+	var routes []httplimit.Route
+	for _, b := range budgets {
+		policies = append(policies, limiter.Policy{Name: b.policy, Algorithm: a, Limit: limiter.Limit{Max: b.max, Window: o.window}})
+		if b.pattern != "" {
+			routes = append(routes, httplimit.Route{Pattern: b.pattern, Charges: []httplimit.Charge{{Policy: b.policy}, {Policy: "global"}}})
+		}
+	}
+	set, err := limiter.NewSet(client, limiter.SetConfig{
+		Policies: policies, Prefix: "rlbench-serve", OnFailure: limiter.Failure(o.onFailure), Timeout: o.timeout, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &front{set: set, now: now}
+	for _, network := range o.trust {
+		f.proxies.Trusted = append(f.proxies.Trusted, netip.MustParsePrefix(network)) // validated
+	}
+	if f.names, err = o.namer(now()); err != nil {
+		return nil, err
+	}
+	f.middleware, err = httplimit.New(httplimit.Config{
+		Decider: set, Policies: policies, Routes: routes, Default: httplimit.Route{Unlimited: true},
+		Identify: f.identify, OnUnidentified: httplimit.Unidentified{Status: http.StatusForbidden}, OnError: httplimit.ErrorRefuses,
+		Dialects: o.chosenDialects(), Jitter: o.jitter, Shadow: o.shadow, Observe: httplimit.Log(log),
+	})
+	return f, err
+}
+
+// namer has a key that is kept in a file, or one that is gone with the process.
+func (o *serveOptions) namer(now time.Time) (*identity.Namer, error) {
+	c := identity.Config{Overlap: 2 * o.window} // a counter remembers two windows
+	if o.keyFile == "" {
+		return identity.New(freshKey(), now, c)
+	}
+	if _, err := os.Stat(o.keyFile); errors.Is(err, fs.ErrNotExist) {
+		if err := identity.Create(o.keyFile, c, now); err != nil {
+			return nil, err
+		}
+	}
+	return identity.Open(o.keyFile, c)
+}
+
+// identify is the pseudonym of the address that the nearest proxy to be trusted
+// tells; one for each policy, so that nobody can tell that they are one client.
+func (f *front) identify(r *http.Request, policy string) (httplimit.Name, error) {
+	addr, err := f.proxies.Client(r)
+	if err != nil {
+		return httplimit.Name{}, err
+	}
+	client, _, err := identity.Tiers{}.Clients(addr)
+	if err != nil {
+		return httplimit.Name{}, err
+	}
+	name, err := f.names.Name(policy, client, f.now())
+	return httplimit.Name(name), err
+}
+
+// guard is the coarse tier.
+func (o *serveOptions) guard(f *front, now func() time.Time) (func(http.Handler) http.Handler, error) {
+	if o.edge == "off" {
+		return func(next http.Handler) http.Handler { return next }, nil
+	}
+	limit, err := limiter.ParseLimit(o.edge)
+	if err != nil {
+		return nil, fmt.Errorf("--edge: %w", err)
+	}
+	g, err := edge.NewGuard(edge.GuardConfig{
+		Limit: limit, Kind: edge.FixedWindow, Prefixes: []string{"/api"}, Nameless: edge.NamelessRefuse, Now: now,
+		Key: func(r *http.Request) (string, error) {
+			name, err := f.identify(r, "edge")
+			return name.Key, err
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--edge %s: %w", strings.TrimSpace(o.edge), err)
+	}
+	return g.Middleware, nil
+}
