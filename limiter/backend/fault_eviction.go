@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +16,9 @@ import (
 const (
 	headroom   = 256 << 10        // bytes that are free when filling begins
 	fillerSize = 512              // bytes of a value
-	fillerTTL  = time.Hour        // far more than a limiter's keys have
+	fillerTTL  = 720 * time.Hour  // far more than a limiter's keys have
 	fillMost   = 200_000          // keys
+	checkEach  = time.Second / 4  // between looks at what has expired
 	fillFor    = 20 * time.Second // at most
 )
 
@@ -47,6 +47,7 @@ type Eviction struct {
 	Evicted int64    // keys, fillers among them
 	Fillers int      // keys that were written
 	Gone    []string // the victims that were evicted; they may have been written again
+	Expired []string // the victims whose time was over before they could be
 }
 
 // Evicted is what was evicted; zero for other kinds.
@@ -54,7 +55,7 @@ func (i *Injection) Evicted() Eviction {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	e := i.evicted
-	e.Gone = slices.Clone(e.Gone)
+	e.Gone, e.Expired = slices.Clone(e.Gone), slices.Clone(e.Expired)
 	return e
 }
 
@@ -158,59 +159,36 @@ func (f *filling) more(ctx context.Context) error {
 	return err
 }
 
-// evict fills until the server has told of each victim that it evicted it.
+// evict fills until the server has told of each victim that it evicted it, or
+// the victim has expired.
 func (f *filling) evict(ctx context.Context, victims []string) (e Eviction, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fillFor, fmt.Errorf("not all victims were evicted within %s", fillFor))
 	defer cancel()
-	told := f.s.manager.PSubscribe(ctx, "__keyevent@*__:evicted")
-	defer told.Close()
-	defer context.AfterFunc(ctx, func() { told.Close() })() // a cancel interrupts no read
-	if _, err := told.Receive(ctx); err != nil {
-		return e, err
-	}
-	before, err := f.s.evictedKeys(ctx)
+	l, err := f.s.listen(ctx, victims)
 	if err != nil {
 		return e, err
 	}
-	left := map[string]bool{}
-	for _, key := range victims {
-		left[key] = true
-	}
+	defer l.close()
 	defer func() {
-		for _, key := range victims {
-			if !left[key] {
-				e.Gone = append(e.Gone, key)
-			}
-		}
-		e.Fillers = f.written
+		e = Eviction{Evicted: l.heard, Fillers: f.written, Gone: l.gone, Expired: l.expired}
 	}()
-	for heard := int64(0); len(left) > 0; {
+	for checked := time.Now(); len(l.left) > 0; {
 		if f.written >= fillMost {
-			return e, fmt.Errorf("%d of %d victims were not evicted by %d fresh keys", len(left), len(victims), f.written)
+			return e, fmt.Errorf("%d of %d victims were not evicted by %d fresh keys", len(l.left), len(victims), f.written)
 		}
 		if err := f.more(ctx); err != nil {
 			return e, errors.Join(context.Cause(ctx), err)
 		}
-		now, err := f.s.evictedKeys(ctx)
-		if err != nil {
+		if err := l.catchUp(ctx); err != nil {
 			return e, errors.Join(context.Cause(ctx), err)
 		}
-		for e.Evicted = now - before; heard < e.Evicted; heard++ {
-			message, err := told.ReceiveMessage(ctx)
-			if err != nil {
-				return e, errors.Join(context.Cause(ctx), err)
-			}
-			maps.DeleteFunc(left, func(key string, _ bool) bool { return key == message.Payload })
+		if time.Since(checked) < checkEach {
+			continue
 		}
+		if err := l.check(ctx); err != nil {
+			return e, errors.Join(context.Cause(ctx), err)
+		}
+		checked = time.Now()
 	}
 	return e, nil
-}
-
-// evictedKeys is how many keys the server has evicted since it started.
-func (s *Server) evictedKeys(ctx context.Context) (int64, error) {
-	stats, err := s.info(ctx, "stats")
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(stats["evicted_keys"], 10, 64)
 }
