@@ -37,10 +37,17 @@ redis:
 
 # The figures of BENCHMARKS.md.
 bench: redis
-	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchmem -count=$(or $(COUNT),6) ./limiter ./cmd
+	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchmem -count=$(or $(COUNT),6) ./limiter ./limiter/httplimit ./limiter/identity ./cmd
 
 fuzz:
 	$(GO) test ./limiter -run '^$$' -fuzz FuzzParseLimit -fuzztime $(FUZZTIME)
+	$(GO) test ./limiter/audit -run '^$$' -fuzz FuzzFind -fuzztime $(FUZZTIME)
+	$(GO) test ./limiter/backend -run '^$$' -fuzz FuzzFramer -fuzztime $(FUZZTIME)
+	$(GO) test ./limiter/httplimit -run '^$$' -fuzz FuzzNoEscape -fuzztime $(FUZZTIME)
+	$(GO) test ./limiter/identity -run '^$$' -fuzz FuzzForwardedFor -fuzztime $(FUZZTIME)
+	$(GO) test ./limiter/identity -run '^$$' -fuzz 'FuzzForwarded$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./limiter/identity -run '^$$' -fuzz FuzzParseKey -fuzztime $(FUZZTIME)
+	$(GO) test ./limiter/identity -run '^$$' -fuzz 'FuzzParse$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseExpr -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseCheck -fuzztime $(FUZZTIME)
