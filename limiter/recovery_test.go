@@ -82,7 +82,7 @@ func (m *mortal) clients() map[string]*redis.Client {
 	m.t.Helper()
 	all := map[string]*redis.Client{}
 	for name, url := range map[string]string{"tcp": "redis://127.0.0.1:" + m.port + "?", "unix": "unix://" + m.link + "?"} {
-		c, err := limiter.Dial(url + "pool_size=5&read_timeout=10s&dial_timeout=10s&pool_timeout=10s")
+		c, err := limiter.Dial(url + "pool_size=5&read_timeout=1h&dial_timeout=1h&pool_timeout=1h")
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -117,6 +117,7 @@ func TestRecovery(t *testing.T) {
 	for name, client := range m.clients() {
 		for _, failures := range []int{-1, 0} {
 			c := config(limiter.Fixed)
+			c.Timeout = 10 * time.Second
 			c.OnFailure, c.Circuit = limiter.FailClosed, &limiter.Circuit{Failures: failures, Now: func() time.Time { return virtual }}
 			l, err := limiter.New(client, c)
 			if err != nil {
@@ -165,7 +166,7 @@ func BenchmarkRecovery(b *testing.B) {
 	m := newMortal(b)
 	client := m.clients()["tcp"]
 	c := config(limiter.Fixed)
-	c.OnFailure = limiter.FailOpen
+	c.OnFailure, c.Timeout = limiter.FailOpen, limiter.DefaultTimeout
 	l, err := limiter.New(client, c)
 	if err != nil {
 		b.Fatal(err)
