@@ -27,7 +27,7 @@ for name = 1, #KEYS do
   if value then
     local i, c, p = string.match(value, '^(%d+) (%d+) (%d+)$')
     if not i then
-      return redis.error_reply('ERR the key holds no sliding window counter: ' .. KEYS[name])
+      return redis.error_reply('ERR the key holds no sliding window counter')
     end
     stored[name] = { tonumber(i), tonumber(c), tonumber(p) }
     -- A caller whose clock is behind counts in the newest window, not in its own.

@@ -26,7 +26,7 @@ for name = 1, #KEYS do
   if value then
     local i, u = string.match(value, '^(%d+) (%d+)$')
     if not i then
-      return redis.error_reply('ERR the key holds no fixed window: ' .. KEYS[name])
+      return redis.error_reply('ERR the key holds no fixed window')
     end
     i, u = tonumber(i), tonumber(u)
     -- A caller whose clock is behind counts in the newest window, not in its own.

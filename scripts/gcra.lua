@@ -40,7 +40,7 @@ for name = 1, #KEYS do
   if value then
     local t, p, m = string.match(value, '^(%d+) (%d+) ([1-9]%d*)$')
     if not t then
-      return redis.error_reply('ERR the key holds no generic cell rate: ' .. KEYS[name])
+      return redis.error_reply('ERR the key holds no generic cell rate')
     end
     t, p, m = tonumber(t), tonumber(p), tonumber(m)
     -- A changed max keeps the time that is owed; all of the new parts are a whole
