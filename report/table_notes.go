@@ -48,13 +48,30 @@ func excess(s *Scenario, row Row) string {
 	if row.PeakOverLimit != nil {
 		text += fmt.Sprintf(", %.2f× limit", *row.PeakOverLimit)
 	}
-	if a, ok := limiter.Named(row.Algorithm); ok && a.Excess != "" {
+	lost := losses(s)
+	switch a, ok := limiter.Named(row.Algorithm); {
+	case row.ByPolicy != nil && row.ByPolicy.Open > 0:
+		text += fmt.Sprintf("; %d requests were admitted by the failure policy", row.ByPolicy.Open)
+	case lost > 0:
+		text += "; state was lost, and what is forgotten can be used again"
+	case ok && a.Excess != "":
 		text += "; " + a.Excess
 	}
 	if row.Promise != nil && row.Promise.Kept {
-		text += fmt.Sprintf(". Its own promise (≤ %d) is kept", row.Promise.MaxInWindow)
+		text += fmt.Sprintf(". Its own promise (≤ %d%s) is kept", row.Promise.MaxInWindow, []string{"", ", state lost"}[min(lost, 1)])
 	}
 	return text + "."
+}
+
+// losses are how often a scenario makes state go.
+func losses(s *Scenario) int {
+	n := 0
+	for _, f := range s.Faults {
+		if k, err := scenarios.FaultKindNamed(f.Kind); err == nil && k.Loss != scenarios.LosesNothing {
+			n++
+		}
+	}
+	return n
 }
 
 // landing says, in real time, where the decisions of the last phase really fell
