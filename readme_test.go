@@ -3,17 +3,22 @@ package main
 import (
 	"bytes"
 	"context"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rlbench/rlbench/limiter/backend"
+	"github.com/rlbench/rlbench/limiter/identity"
 )
 
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
@@ -130,6 +135,9 @@ func TestReadmeScenario(t *testing.T) {
 func TestReadmeProgram(t *testing.T) {
 	s := managed(t)
 	for _, text := range readme(t, "go") {
+		if strings.Contains(text, "ListenAndServe") {
+			continue // TestReadmeService
+		}
 		path := filepath.Join(t.TempDir(), "main.go")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -143,5 +151,58 @@ func TestReadmeProgram(t *testing.T) {
 		if want := "true 2\ntrue 1\ntrue 0\nfalse 0\n"; string(out) != want {
 			t.Errorf("printed %q, want %q", out, want)
 		}
+	}
+}
+
+// The service of the README compiles, serves, and refuses the eleventh of ten.
+func TestReadmeService(t *testing.T) {
+	s := managed(t)
+	at := slices.IndexFunc(readme(t, "go"), func(text string) bool { return strings.Contains(text, "ListenAndServe") })
+	if at < 0 {
+		t.Fatal("no service in the README")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	text := strings.NewReplacer(`"redis://localhost:6379"`, strconv.Quote(s.URL()), `":8080"`, strconv.Quote(address)).Replace(readme(t, "go")[at])
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "service")
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := identity.Create(filepath.Join(dir, "identity.key"), identity.Config{Overlap: 2 * time.Minute}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(program)
+	c.Dir = dir
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	var codes []int
+	for deadline := time.Now().Add(10 * time.Second); len(codes) < 11; {
+		r, err := http.Get("http://" + address + "/search")
+		if err != nil {
+			if time.Now().After(deadline) {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond) // it is starting
+			continue
+		}
+		r.Body.Close()
+		codes = append(codes, r.StatusCode)
+		if fields := r.Header.Values("RateLimit"); len(fields) != 1 || !strings.Contains(fields[0], `"search";r=`) {
+			t.Errorf("RateLimit: %q", fields)
+		}
+	}
+	want := append(slices.Repeat([]int{http.StatusNotFound}, 10), http.StatusTooManyRequests)
+	if !slices.Equal(codes, want) {
+		t.Errorf("answered %v, want %v", codes, want)
 	}
 }
