@@ -130,7 +130,7 @@ var made = map[string]func(limiter.Limit) bool{
 
 // own is for limits that a scenario names itself; halves and tenths report whether such a part of the window is a whole number
 // of ticks.
-func own(limiter.Limit) bool { return false }
+func own(limiter.Limit) bool      { return false }
 func halves(l limiter.Limit) bool { return l.Window%(2*time.Microsecond) == 0 }
 func tenths(l limiter.Limit) bool { return l.Window%(10*time.Microsecond) == 0 }
 
