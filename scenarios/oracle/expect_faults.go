@@ -55,8 +55,21 @@ func newWorld(p *scenarios.Plan) *world {
 		a := &activeFault{PlannedFault: f}
 		w.events = append(w.events, worldEvent{f.At, false, a}, worldEvent{f.End, true, a})
 	}
-	slices.SortStableFunc(w.events, func(a, b worldEvent) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(w.events, func(a, b worldEvent) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank(), b.rank()))
+	})
 	return w
+}
+
+// rank orders what happens at one instant: something ends, is done at once, begins.
+func (e worldEvent) rank() int {
+	switch {
+	case e.At == e.End:
+		return 1
+	case e.ends:
+		return 0
+	}
+	return 2
 }
 
 // advance makes and lifts what is due before anything is sent at an instant.
@@ -80,18 +93,19 @@ func (w *world) advance(to time.Duration) {
 	}
 }
 
-// strike is what becomes of the next request.
+// strike is what becomes of the next request: what the fault does that is longest
+// in force.
 func (w *world) strike() fate {
-	worst := decides
+	first := decides
 	for _, a := range w.active {
 		a.operations++
 		missed := a.Every > 1 && a.operations%a.Every != 0 || a.Hits > 0 && a.hits >= a.Hits
-		if f := fates[a.Kind]; f != decides && !missed {
+		if f := fates[a.Kind]; f != decides && !missed && first == decides {
 			a.hits++
-			worst = f
+			first = f
 		}
 	}
-	return worst
+	return first
 }
 
 // decide is what a client learns of a request, and what it changes.
