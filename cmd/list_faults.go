@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -20,7 +21,7 @@ func faultEntry(k scenarios.FaultKind) entry {
 	if fields == "" {
 		fields = "is done in an instant"
 	}
-	where := "is done to the server: --redis managed"
+	where := "is done to the server: --redis " + strings.Join(flavoursOf(k), " or ")
 	if k.Connection {
 		where = "is done to connections: on any Redis"
 	}
@@ -28,6 +29,20 @@ func faultEntry(k scenarios.FaultKind) entry {
 		scenarios.LosesAll: "; all state is lost", scenarios.LosesTail: "; what was written while it lasted is lost",
 	}[k.Loss]
 	return entry{k.Name, k.Doc, []string{fields, where + lost}}
+}
+
+// flavoursOf are the kinds of Redis that can break so.
+func flavoursOf(k scenarios.FaultKind) []string {
+	var names []string
+	for _, b := range backend.FaultKinds {
+		if b.Name != k.Name {
+			continue
+		}
+		for _, flavour := range b.Flavours {
+			names = append(names, string(flavour))
+		}
+	}
+	return names
 }
 
 // prefixed is a list in words; nothing of an empty one.
