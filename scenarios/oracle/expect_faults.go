@@ -25,7 +25,7 @@ const (
 // take time.
 var fates = map[string]fate{
 	"outage": refuses, "acl": refuses, "password": refuses, "loading": refuses,
-	"reset": breaks, "lost-reply": loses, "readonly": cannotWrite, "oom": cannotWrite,
+	"reset": breaks, "partial": breaks, "lost-reply": loses, "readonly": cannotWrite, "oom": cannotWrite,
 }
 
 // world is the state of a limiter as faults change it, in virtual time.

@@ -66,6 +66,7 @@ func TestExpectUnderEachFault(t *testing.T) {
 		{"", "at: during, kind: pause", "6 4/2 0/12", "the same"},
 		{"", "at: during, kind: script-flush", "6 4/2 0/12", "a sound limiter sends its script again"},
 		{"", "at: during, kind: reset", "6 0?6 4/8", "nothing ran, and nobody can tell"},
+		{"", "at: during, kind: partial", "6 0?6 4/8", "half a command does not run"},
 		{"", "at: during, kind: lost-reply", "6 0?6 0/12", "all ran: four were counted"},
 		{"", "at: during, kind: loading", "6 0!6 4/8", "an answer: certainly not counted"},
 		{"", "at: during, kind: acl", "6 0!6 4/8", "the same"},
