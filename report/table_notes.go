@@ -48,13 +48,31 @@ func excess(s *Scenario, row Row) string {
 	if row.PeakOverLimit != nil {
 		text += fmt.Sprintf(", %.2f× limit", *row.PeakOverLimit)
 	}
-	if a, ok := limiter.Named(row.Algorithm); ok && a.Excess != "" {
+	kept := " is kept"
+	switch a, ok := limiter.Named(row.Algorithm); {
+	case admitsByPolicy(row):
+		text += "; part of it was decided by the failure policy"
+		kept += " by the rest"
+	case loses(s):
+		text += "; what was counted was lost with Redis"
+	case ok && a.Excess != "":
 		text += "; " + a.Excess
 	}
 	if row.Promise != nil && row.Promise.Kept {
-		text += fmt.Sprintf(". Its own promise (≤ %d) is kept", row.Promise.MaxInWindow)
+		text += fmt.Sprintf(". Its own promise (≤ %d)%s", row.Promise.MaxInWindow, kept)
 	}
 	return text + "."
+}
+
+// admitsByPolicy reports whether others than Redis may have admitted.
+func admitsByPolicy(row Row) bool { return row.ByPolicy != nil && row.ByPolicy.Open+row.ByPolicy.Local > 0 }
+
+// loses reports whether state is lost under a scenario.
+func loses(s *Scenario) bool {
+	return slices.ContainsFunc(s.Faults, func(f PlannedFault) bool {
+		kind, err := scenarios.FaultKindNamed(f.Kind)
+		return err == nil && kind.Loss != scenarios.LosesNothing
+	})
 }
 
 // landing says, in real time, where the decisions of the last phase really fell
@@ -108,7 +126,7 @@ func faultNotes(s *Scenario, rows []Row) []note {
 	}
 	for _, row := range rows {
 		if row.Overcounted != nil {
-			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("counted %.1f units for each that it was sent.", *row.Overcounted)})
+			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("says that %.1f units are used for each that it can have counted.", *row.Overcounted)})
 		}
 	}
 	return out
