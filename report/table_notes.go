@@ -65,7 +65,9 @@ func excess(s *Scenario, row Row) string {
 }
 
 // admitsByPolicy reports whether others than Redis may have admitted.
-func admitsByPolicy(row Row) bool { return row.ByPolicy != nil && row.ByPolicy.Open+row.ByPolicy.Local > 0 }
+func admitsByPolicy(row Row) bool {
+	return row.ByPolicy != nil && row.ByPolicy.Open+row.ByPolicy.Local > 0
+}
 
 // loses reports whether state is lost under a scenario.
 func loses(s *Scenario) bool {

@@ -62,7 +62,8 @@ func TestPlannedFaults(t *testing.T) {
 		{"at: edge - 1h, for: 2h, kind: oom", scenarios.PlannedFault{Kind: "oom", At: -time.Hour, End: time.Hour}, "longer than all traffic"},
 		{
 			"at: early, kind: latency, delay: 50ms, jitter: 10ms, every: 3, hits: limit/2",
-			scenarios.PlannedFault{Kind: "latency", At: -2 * s, End: -s, Delay: 50 * ms, Jitter: 10 * ms, Every: 3, Hits: 5}, "everything that one can have",
+			scenarios.PlannedFault{Kind: "latency", At: -2 * s, End: -s, Delay: 50 * ms, Jitter: 10 * ms, Every: 3, Hits: 5},
+			"everything that one can have",
 		},
 		{"at: early, kind: latency, delay: window/600", scenarios.PlannedFault{Kind: "latency", At: -2 * s, End: -s, Delay: 100 * ms}, "no every and no hits is 0 of each"},
 		{"at: early, kind: lost-reply, every: 1, hits: 1", scenarios.PlannedFault{Kind: "lost-reply", At: -2 * s, End: -s, Every: 1, Hits: 1}, "the least of each"},
