@@ -5,7 +5,7 @@ import "slices"
 // facts is the table of theory: L is the limit, W the window (100/1m unless set),
 // e the share of a window that has passed. A line of want is exact unless it says
 // a range.
-var facts = slices.Concat(boundaryFacts, raceFacts, pollerFacts, floodFacts, retryFacts, identityFacts, clockFacts, changeFacts, randomFacts)
+var facts = slices.Concat(boundaryFacts, raceFacts, pollerFacts, floodFacts, retryFacts, identityFacts, clockFacts, changeFacts, troubleFacts, randomFacts)
 
 // boundaryFacts: L at b before an edge and L at a after it admit 2L, L, L+ceil(L·a/W)
 // and L+floor(L·(a+b)/W).
@@ -232,6 +232,14 @@ var identityFacts = []fact{
 	}, []string{
 		"fixed: peak=200", "log: peak=200", "counter: peak=200", "gcra: peak=299",
 	}, "the new name's window is full; its bucket got back floor(100·59.999998/60)"},
+	// The limiter is told the old name too, for as long as it matters.
+	{"13", "midnight-rotation", nil, []string{
+		"fixed: peak=200 short=200", "log: peak=100", "counter: peak=101", "gcra: peak=100",
+		"faulty:forgets-on-rotation: peak=200 short=200",
+	}, "as at any edge: 2L, L, L + 1, L; who is not told has two budgets at once"},
+	{"13a", "midnight-rotation-inside", nil, []string{
+		"fixed: peak=200", "log: peak=100", "counter: peak=100", "gcra: peak=110",
+	}, "no third budget; floor(100·6/60) = 10 come back"},
 	{"13a", "day-rollover-inside", nil, []string{"fixed: peak=300", "log: peak=200"}, "a third budget at the next edge"},
 	{"13a", "day-rollover-inside", []string{
 		"phases.old-pseudonym.at=edge - 2us", "phases.new-pseudonym.at=edge - 1us",
@@ -291,6 +299,47 @@ var changeFacts = []fact{
 		"fixed: admitted@raised=90", "log: admitted@raised=90", "counter: admitted@raised=90", "gcra: admitted@raised=50",
 	}, "100 - 10; a bucket owes 30 s of 60"},
 	{"15", "boundary-burst", nil, []string{"faulty:ttl-never-healed: failed@heal=1", "fixed: failed@heal=0"}, "a key that lost its time to live stays"},
+}
+
+// troubleFacts: R requests a second while Redis is away for D seconds, and state that
+// is lost where it hurts most.
+var troubleFacts = []fact{
+	{"12", "redis-outage-open", nil, alike("admitted@away=1000 open@away=1000 open=1000 errored=0"), "R·D are admitted"},
+	{"12", "redis-outage-closed", nil, alike("admitted@away=0 closed@away=1000 closed=1000 errored=0"), "none is"},
+	{"12", "redis-outage", nil, alike("admitted@away=0 errored@away=1000 errored=1000 unknown=0 admitted@back=100"), "nobody decides, and then all is forgotten"},
+	{"12a", "redis-restart", nil, []string{
+		"fixed: peak=300", "log: peak=200", "counter: peak=200", "gcra: peak=200",
+	}, "L in one window, L in the next, L after the loss; L and L where the edge gives nothing"},
+	{"12a", "redis-restart-late", nil, []string{
+		"fixed: peak=300", "log: peak=200", "counter: peak=300", "gcra: peak=299",
+	}, "2L, L, 2L and 2L - 1 as in counter-worst, and L after the loss"},
+	{"12a", "redis-restart", []string{
+		"phases.+={name: once-more, at: edge + 2us, shape: burst, count: limit}", "faults.+={at: once-more, kind: restart}",
+	}, []string{
+		"fixed: peak=400", "log: peak=300", "counter: peak=300", "gcra: peak=300",
+	}, "each loss gives one more"},
+	{"12b", "failover", nil, []string{
+		"fixed: admitted=125", "log: admitted=125", "counter: admitted=125", "gcra: admitted=129",
+	}, "L + 25; a bucket gets back floor(2.99/0.6)"},
+	{"12b", "failover", []string{"phases.replicated.count=0", "phases.lost.count=3*limit"}, []string{
+		"fixed: admitted@lost=100 admitted@after=100", "log: admitted@lost=100 admitted@after=100", "counter: admitted@lost=100 admitted@after=100",
+	}, "L + min(L, 3L)"},
+	// Sent once, and up to three times more.
+	{"12c", "lost-reply", []string{"phases.lossy.count=24", "faults.0.every=1"}, []string{
+		"fixed: unknown@lossy=24 admitted@after=76", "faulty:client-retries: unknown@lossy=24 admitted@after=4",
+	}, "100 - 24, 100 - 4·24"},
+	{"16", "script-flush", nil, []string{
+		"fixed: errored=0 admitted=100", "log: errored=0 admitted=100", "counter: errored=0 admitted=100", "gcra: errored=0 admitted=104",
+		"faulty:noscript-unhandled: errored@before=0 errored@after=100 errored@again=100",
+	}, "the script is sent again, or every request fails"},
+	{"17", "oom", nil, []string{
+		"fixed: errored@full=100 admitted@after=50", "log: errored@full=100 admitted@after=50", "counter: errored@full=100 admitted@after=50", "gcra: errored@full=100 admitted@after=54",
+	}, "whose first write is refused counts nothing; floor(2.99/0.6) come back"},
+}
+
+// alike wants the same of every algorithm.
+func alike(want string) []string {
+	return []string{"fixed: " + want, "log: " + want, "counter: " + want, "gcra: " + want}
 }
 
 // randomFacts: Poisson traffic at ρ·L a window. The share that a fixed window admits

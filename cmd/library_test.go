@@ -31,6 +31,9 @@ func TestBuiltInsHoldAtOtherLimits(t *testing.T) {
 				if s.Clock != scenarios.Virtual && s.Limit.Window > time.Minute {
 					continue // it waits in real time, and that has a bound
 				}
+				if len(s.Faults) > 0 {
+					continue // models do not break; what is expected of them is held to their checks in package scenarios
+				}
 				holdsAt(t, s)
 			}
 		})
@@ -46,9 +49,18 @@ func holdsAt(t *testing.T, s *scenarios.Scenario) {
 	if err != nil {
 		t.Fatalf("limit %s: %v", s.Limit, err)
 	}
+	// A reference knows no second names, so those that are one are called one.
+	first := map[int32]int32{}
+	for i, phase := range plan.Phases {
+		first[phase.Pseudonym] = plan.Identity(scenarios.Arrival{Phase: int32(i)}).Pseudonym
+	}
+	one := func(id scenarios.Identity, attempt int) string {
+		id.Pseudonym = first[id.Pseudonym]
+		return invented(id, attempt)
+	}
 	for _, a := range limiter.Algorithms {
 		l := limitersOfModel(t, a, plan)
-		h, err := runner.Run(context.Background(), runner.Config{Limiters: l, Plan: plan, Identity: invented, MaxInFlight: 8})
+		h, err := runner.Run(context.Background(), runner.Config{Limiters: l, Plan: plan, Identity: one, MaxInFlight: 8})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,6 +36,7 @@ var listings = []listing{
 	{name: "shapes", entries: always(func() []entry { return entriesOf(scenarios.Shapes, shapeEntry) }), note: shapeNote},
 	{name: "distributions", entries: always(func() []entry { return entriesOf(scenarios.Distributions, distributionEntry) }), note: "In a scenario: keys: {count: 100, distribution: cycle} or keys: {count: 100, zipf: {s: 1.1}}."},
 	{name: "retries", entries: always(retryEntries), note: retryNote},
+	{name: "faults", entries: always(func() []entry { return entriesOf(scenarios.FaultKinds, faultEntry) }), note: faultNote},
 	{name: "checks", entries: always(checkEntries), note: checkNote},
 	{name: "formats", entries: always(func() []entry {
 		return entriesOf(report.Formats, func(f report.Format) entry { return entry{name: f.Name, doc: f.Doc} })

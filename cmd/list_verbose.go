@@ -26,6 +26,10 @@ func scenarioEntries() ([]entry, error) {
 			fmt.Sprintf("limit %s, %s clock, %s, %s", s.Limit, s.Clock, plural(s.Keys.Count, "key"), plural(len(s.Checks), "check")),
 			"phases: " + strings.Join(phases, ", "),
 		}})
+		if len(s.Faults) > 0 {
+			last := &entries[len(entries)-1]
+			last.more = append(last.more, "faults: "+faultList(s))
+		}
 	}
 	return entries, nil
 }
@@ -103,6 +107,8 @@ func checkEntries() []entry {
 
 // looksAt is the evidence of each built-in check.
 var looksAt = map[string]string{
+	"faults":         "what became of each fault; only of a scenario that makes some",
+	"policy":         "decisions that Redis did not make; only where a failure policy is chosen",
 	"evidence":       "what was sent and when",
 	"promise":        "instants of admissions; needs a model, and one clock that decides",
 	"conformance":    "every decision; needs a model",

@@ -25,6 +25,7 @@ func planCommand(a *app) *cobra.Command {
 		Example: `  rlbench plan boundary-burst
   rlbench plan counter-worst --limit 10/1m
   rlbench plan mine.yaml --arrivals
+  rlbench plan boundary-burst --fault '{at: after-edge, kind: restart}'
   rlbench plan --adversary --limit 100/1m`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !adversary.on {
@@ -81,6 +82,7 @@ func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 			scenarios.Offset(phase.Start), scenarios.Offset(phase.End), phase.Planned, windows(p, int32(i)))
 	}
 	fmt.Fprintln(t)
+	writeFaults(t, p)
 	sends := func(string) string { return "" }
 	if p.Retries() {
 		sends = func(text string) string { return text + "\t" }

@@ -75,6 +75,7 @@ func runCommand(a *app) *cobra.Command {
 reports. A scenario is the name of a built-in, a YAML file, - for stdin, or all.`,
 		Example: `  rlbench run boundary-burst
   rlbench run boundary-burst --limit 10/1s --max-overshoot 0%
+  rlbench run boundary-burst --fault '{at: after-edge, kind: latency, delay: 5ms}'
   rlbench run mine.yaml --redis redis://localhost:6379 -o json=result.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -24,6 +24,8 @@ type scenarioOptions struct {
 	clock      string
 	seed       uint64
 	set        []string
+	faults     []string
+	onFailure  string
 	model      string
 }
 
@@ -35,6 +37,9 @@ func (o *scenarioOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.clock, "clock", "", "clock instead of the scenario's: virtual, server or client")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of random shapes")
 	f.StringArrayVar(&o.set, "set", nil, "change a value of the scenario: path=value, such as phases.after-edge.count=50")
+	f.StringArrayVar(&o.faults, "fault", nil, "another fault, such as '{at: after-edge, kind: latency, delay: 50ms}'; rlbench list faults")
+	f.StringVar(&o.onFailure, "on-failure", "", "failure policy instead of the scenario's: "+strings.Join(scenarios.FailurePolicies, ", "))
+	complete(c, "on-failure", func() []string { return scenarios.FailurePolicies })
 	complete(c, "algorithm", limiterNames)
 	complete(c, "clock", clockNames)
 	complete(c, "model", models)
@@ -106,6 +111,9 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 			return nil, usage(err, "rlbench show boundary-burst prints a scenario with its paths")
 		}
 		set = append(set, assignment)
+	}
+	for _, text := range o.faults {
+		set = append(set, scenarios.AddFault(text))
 	}
 	var all []loaded
 	var errs []error
@@ -208,6 +216,17 @@ func (o *scenarioOptions) overrides(a *app, c *cobra.Command) (scenarios.Default
 	d.Seed = o.seed
 	if a.given(c, "seed") {
 		apply = append(apply, func(s *scenarios.Scenario) { s.Seed = o.seed })
+	}
+	if o.onFailure != "" {
+		if err := oneOf("on-failure", o.onFailure, scenarios.FailurePolicies); err != nil {
+			return d, nil, err
+		}
+		always := a.given(c, "on-failure")
+		apply = append(apply, func(s *scenarios.Scenario) {
+			if always || s.OnFailure == "" {
+				s.OnFailure = o.onFailure
+			}
+		})
 	}
 	return d, func(s *scenarios.Scenario) {
 		for _, f := range apply {

@@ -39,6 +39,9 @@ func (s *selftest) tell(w io.Writer, results []result, env report.Env, elapsed t
 	s.experiment.verdict = verdict
 	if s.part != "sound" {
 		fmt.Fprintf(w, "specimens: %d of %d caught, each by the check that is named for it\n", sum.specimens-len(sum.survived), len(faulty.Specimens))
+		if untried := len(faulty.Specimens) - sum.specimens; untried > 0 && s.complete {
+			fmt.Fprintf(w, "%s not tried: what exposes them cannot be done to this Redis; use --redis managed\n", plural(untried, "specimen"))
+		}
 	}
 	if s.part != "specimens" {
 		fmt.Fprintf(w, "sound limiters: %d runs, %d accused, %d inconclusive\n", sum.sound, len(sum.accused), len(sum.unsure))

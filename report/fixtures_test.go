@@ -55,6 +55,12 @@ type experiment struct {
 	odd      string // a name for the limiter and the description
 }
 
+// env is where fixtures were made.
+var env = report.Env{
+	Rlbench: "v0", Go: "go1.26", OS: "linux", Arch: "amd64", Cores: 2,
+	Redis: report.Redis{Flavour: "managed", Server: "redis", Version: "7.0.15", Mode: "standalone", MaxmemoryPolicy: "noeviction"},
+}
+
 func build(t *testing.T, e experiment) *report.Report {
 	t.Helper()
 	b, err := scenarios.BuiltinNamed(e.builtin)
@@ -83,10 +89,7 @@ func build(t *testing.T, e experiment) *report.Report {
 	}
 	in := report.Input{
 		Command: []string{"rlbench", "run", e.builtin}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: 150 * time.Millisecond,
-		Env: report.Env{
-			Rlbench: "v0", Go: "go1.26", OS: "linux", Arch: "amd64", Cores: 2,
-			Redis: report.Redis{Flavour: "managed", Server: "redis", Version: "7.0.15", Mode: "standalone", MaxmemoryPolicy: "noeviction"},
-		},
+		Env:         env,
 		Interrupted: e.partial,
 	}
 	for run := 1; run <= max(e.runs, 1); run++ {
@@ -156,6 +159,10 @@ func fixtures(t *testing.T) []fixture {
 		}})},
 		{"odd-names", build(t, experiment{builtin: "steady", limiters: []limiter.Algorithm{limiter.Log}, odd: "a|b\n\x1b[31m<b>日本\u009b"})},
 		{"no-cases", empty(t)},
+		{"outage-closed", troubled(t, "redis-outage-closed", 1, every...)},
+		{"outage-open", troubled(t, "redis-outage-open", 1, limiter.Fixed, limiter.GCRA)},
+		{"outage-runs", troubled(t, "redis-outage", 2, limiter.Fixed)},
+		{"counted-twice", troubled(t, "lost-reply", 1, limiter.Fixed, limiter.Log)},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,10 @@ func TestTableGolden(t *testing.T) {
 }
 
 func TestJSONGolden(t *testing.T) {
-	for _, c := range fixtures(t)[:2] {
+	for _, c := range fixtures(t) {
+		if !slices.Contains([]string{"boundary-burst", "overshoot", "outage-closed"}, c.name) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			golden(t, c.name+".json", render(t, "json", c.report, report.Options{}))
 		})

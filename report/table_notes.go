@@ -48,30 +48,33 @@ func excess(s *Scenario, row Row) string {
 	if row.PeakOverLimit != nil {
 		text += fmt.Sprintf(", %.2f× limit", *row.PeakOverLimit)
 	}
-	lost := losses(s)
+	kept := " is kept"
 	switch a, ok := limiter.Named(row.Algorithm); {
-	case row.ByPolicy != nil && row.ByPolicy.Open > 0:
-		text += fmt.Sprintf("; %d requests were admitted by the failure policy", row.ByPolicy.Open)
-	case lost > 0:
-		text += "; state was lost, and what is forgotten can be used again"
+	case admitsByPolicy(row):
+		text += "; part of it was decided by the failure policy"
+		kept += " by the rest"
+	case loses(s):
+		text += "; what was counted was lost with Redis"
 	case ok && a.Excess != "":
 		text += "; " + a.Excess
 	}
 	if row.Promise != nil && row.Promise.Kept {
-		text += fmt.Sprintf(". Its own promise (≤ %d%s) is kept", row.Promise.MaxInWindow, []string{"", ", state lost"}[min(lost, 1)])
+		text += fmt.Sprintf(". Its own promise (≤ %d)%s", row.Promise.MaxInWindow, kept)
 	}
 	return text + "."
 }
 
-// losses are how often a scenario makes state go.
-func losses(s *Scenario) int {
-	n := 0
-	for _, f := range s.Faults {
-		if k, err := scenarios.FaultKindNamed(f.Kind); err == nil && k.Loss != scenarios.LosesNothing {
-			n++
-		}
-	}
-	return n
+// admitsByPolicy reports whether others than Redis may have admitted.
+func admitsByPolicy(row Row) bool {
+	return row.ByPolicy != nil && row.ByPolicy.Open+row.ByPolicy.Local > 0
+}
+
+// loses reports whether state is lost under a scenario.
+func loses(s *Scenario) bool {
+	return slices.ContainsFunc(s.Faults, func(f PlannedFault) bool {
+		kind, err := scenarios.FaultKindNamed(f.Kind)
+		return err == nil && kind.Loss != scenarios.LosesNothing
+	})
 }
 
 // landing says, in real time, where the decisions of the last phase really fell
@@ -128,7 +131,7 @@ func faultNotes(s *Scenario, rows []Row) []note {
 			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d requests were denied by the tier in front.", row.DeniedAtEdge)})
 		}
 		if row.Overcounted != nil {
-			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("counted %.1f units for each that it was sent.", *row.Overcounted)})
+			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("says that %.1f units are used for each that it can have counted.", *row.Overcounted)})
 		}
 	}
 	return out

@@ -11,8 +11,13 @@ import (
 )
 
 // Assignment replaces one value of a file before it is read: path "limit" or
-// "phases.after-edge.count", the value as YAML.
+// "phases.after-edge.count", the value as YAML. A path that ends in "+" adds the
+// value to a list.
 type Assignment struct{ Path, Value string }
+
+// AddFault adds a fault, such as "{at: after-edge, kind: restart}", to those that a
+// file has.
+func AddFault(text string) Assignment { return Assignment{"faults.+", text} }
 
 // ParseAssignment reads "path=value".
 func ParseAssignment(s string) (Assignment, error) {
@@ -37,8 +42,14 @@ func assign(root *yaml.Node, a Assignment) error {
 		last := i == len(steps)-1
 		slot, known := slotOf(node, step)
 		switch {
-		case slot == nil && !last && node.Kind == yaml.MappingNode && mayBeLeftOut(steps[:i+1]):
+		case last && step == "+" && node.Kind == yaml.SequenceNode:
+			node.Content = append(node.Content, replacement)
+			return nil
+		case slot == nil && !last && node.Kind == yaml.MappingNode && mayBeLeftOut(steps[:i+1], steps[i+1]):
 			made := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			if steps[i+1] == "+" {
+				made = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+			}
 			node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step}, made)
 			node = made
 			continue
@@ -63,16 +74,18 @@ func assign(root *yaml.Node, a Assignment) error {
 	return nil
 }
 
-// mayBeLeftOut reports whether a path leads to a mapping that a file need not
-// have: the first assignment to a part of it makes it.
-func mayBeLeftOut(path []string) bool {
+// mayBeLeftOut reports whether a path leads to a mapping that a file need not have,
+// or, if its part is to be added, to such a list: the first assignment makes it.
+func mayBeLeftOut(path []string, part string) bool {
 	last := path[len(path)-1]
-	switch len(path) {
-	case 1:
+	switch {
+	case part == "+":
+		return len(path) == 1 && (last == "faults" || last == "checks")
+	case len(path) == 1:
 		return last == "keys"
-	case 2:
+	case len(path) == 2:
 		return path[0] == "keys" && last == "zipf"
-	case 3:
+	case len(path) == 3:
 		return path[0] == "phases" && (last == "repeat" || last == "retry")
 	}
 	return false

@@ -83,6 +83,14 @@ func TestAssignments(t *testing.T) {
 		{[]string{"phases.0.repeat={times: 2, every: 1s}", "phases.first.repeat.times=5"}, func(s *scenarios.Scenario) string { return s.Phases[0].Repeat.Times.String() }, "5", "a part of one that was set as a whole"},
 		{[]string{"drain=2*window"}, func(s *scenarios.Scenario) string { return s.Drain.String() }, "2*window", "a wait"},
 		{[]string{"phases.second.pseudonym=4"}, func(s *scenarios.Scenario) string { return fmt.Sprint(s.Phases[1].Pseudonym) }, "4", "a number"},
+		{[]string{"on_failure=closed"}, func(s *scenarios.Scenario) string { return s.OnFailure }, "closed", "a key that the scenario did not have"},
+		{[]string{"faults=[{at: first, kind: restart}]", "faults.0.at=second"}, faultsOf, "restart second", "a fault, which has no name"},
+		{[]string{"faults=[{at: first, for: 1s, kind: latency, delay: 1s}]", "faults.0.delay=2*window", "faults.0.every=3"}, func(s *scenarios.Scenario) string {
+			return s.Faults[0].Delay.String() + " " + s.Faults[0].Every.String()
+		}, "2*window 3", "fields of a fault, old and new"},
+		{[]string{"faults.+={at: first, kind: restart}", "faults.+={at: edge - 1s, kind: script-flush}"}, faultsOf, "restart first, script-flush edge - 1s", "a list that was not there, and one more"},
+		{[]string{"checks.+={metric: sent, op: '==', value: 3}"}, func(s *scenarios.Scenario) string { return s.Checks[1].String() }, "sent == 3", "one more of a list that was there"},
+		{[]string{"phases.+={name: third, shape: burst, count: 3}"}, func(s *scenarios.Scenario) string { return s.Phases[2].Name }, "third", "one more phase"},
 		{[]string{"description='a = b: c'"}, func(s *scenarios.Scenario) string { return s.Description }, "a = b: c", "a quoted text"},
 	} {
 		s, err := assigned(t, row.set...)
@@ -161,6 +169,26 @@ func TestAssignmentsThatCannotBeMade(t *testing.T) {
 			"a typo in a mapping that is new itself",
 		},
 		{
+			"phases.+.count=5", `x.yaml: set phases.+.count=5: nothing is called "+" there; there is first, second`,
+			"+ adds a whole element",
+		},
+		{
+			"limit.+=5", `x.yaml: set limit.+=5: limit is a single value and has no parts`,
+			"+ adds to lists",
+		},
+		{
+			"fault.+={at: first, kind: restart}", `x.yaml: set fault.+={at: first, kind: restart}: nothing is called "fault" there; there is version, name, limit, phases, checks`,
+			"a list that is none",
+		},
+		{
+			"faults.+={at: first, kind: latency}", `x.yaml: fault latency: fault latency needs "delay"`,
+			"a fault that is refused has no place in the file",
+		},
+		{
+			"faults.0.every=2", `x.yaml: set faults.0.every=2: nothing is called "faults" there; there is version, name, limit, phases, checks`,
+			"a part of a fault that is not there",
+		},
+		{
 			".limit=5/1s", `x.yaml: set .limit=5/1s: nothing is called "" there; there is version, name, limit, phases, checks`,
 			"an empty step",
 		},
@@ -170,6 +198,15 @@ func TestAssignmentsThatCannotBeMade(t *testing.T) {
 			t.Errorf("%s: got %v and\n%v\nwant\n%s\n(%s)", row.set, s, err, row.want, row.why)
 		}
 	}
+}
+
+// faultsOf are the faults of a scenario with their places.
+func faultsOf(s *scenarios.Scenario) string {
+	var all []string
+	for _, f := range s.Faults {
+		all = append(all, f.Kind+" "+f.Phase+f.At.String())
+	}
+	return strings.Join(all, ", ")
 }
 
 // Two mistakes on the command line are both told, and so are those of the file.

@@ -58,6 +58,7 @@ var FaultKinds = []FaultKind{
 	{Name: "latency", Doc: "replies are held back", Lasts: true, Connection: true, Takes: []string{"jitter", "every", "hits"}, Needs: []string{"delay"}},
 	{Name: "reset", Doc: "the connection is reset before the command is sent", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
 	{Name: "lost-reply", Doc: "the command runs, and its reply is lost with the connection", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
+	{Name: "partial", Doc: "the connection breaks when half of the command is sent, and nothing runs", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
 	{Name: "loading", Doc: "commands are answered as by a server that is loading its data", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
 	{Name: "script-flush", Doc: "the server forgets all scripts"},
 	{Name: "restart", Doc: "the server is killed, and an empty one takes its place", Loss: LosesAll},

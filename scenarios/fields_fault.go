@@ -58,7 +58,11 @@ func (s *Scenario) sketch() []PlannedPhase {
 	for _, p := range s.Phases {
 		n, _ := p.resolve(s.Limit, next)
 		next = n.start + n.length()
-		phases = append(phases, PlannedPhase{Name: p.Name, Start: n.start, End: next})
+		planned := PlannedPhase{Name: p.Name, Start: n.start, End: next, Retry: n.retry}
+		phases = append(phases, planned)
+		if n.retry != nil {
+			phases = append(phases, planned.retries())
+		}
 	}
 	return phases
 }

@@ -71,6 +71,8 @@ func FuzzRead(f *testing.F) {
 		"version: 1\nname: x\nkeys: {count: 3, zipf: {s: 0.9}}\ndrain: 0s\nphases:\n- {name: a, shape: ramp, for: 1s, from: 0/s, to: 9/s, jitter: 1s}\n- {name: b, shape: drip, for: 1s, every: 100ms, skew: -1s}\n",
 		"version: 1\nname: x\nkeys: {count: 3, distribution: cycle}\nphases:\n- {name: a, shape: herd, count: 2, limit: 5, pseudonym: 1, repeat: {times: 2, every: window}}\n- {name: b, shape: saturate, for: 1s}\n",
 		"version: 1\nname: x\nphases:\n- {name: a, shape: burst, count: 2, retry: {mode: obey, round: 1s, jitter: 1s, within: 9s}}\n- {name: b, shape: burst, count: 2, retry: {mode: ignore, wait: 1s}}\nchecks:\n- {metric: first_admitted, phase: b.retry, op: <, value: 5s}\n",
+		"version: 1\nname: x\non_failure: local\ntimeout: 5ms\nphases:\n- {name: a, shape: constant, for: 1s, count: 9}\n- {name: b, shape: burst, count: 2, pseudonym: 2, also: 0}\nfaults:\n- {at: a, kind: latency, delay: 5ms, jitter: 1ms, every: 2, hits: limit}\n- {at: edge - 1s, for: 2s, kind: outage}\n- {at: b, kind: restart}\n",
+		"version: 1\nname: x\nphases:\n- {name: a, shape: burst, count: 2, retry: {mode: obey}}\nfaults:\n- {at: a.retry, kind: failover}\n- {at: -3650d, for: 3650d, kind: stall}\n- {at: edge, kind: oom}\n- {kind: acl, for: 0s, hits: 1}\n",
 		"version: 2\nname: two words\nlimit: 1\nphases:\n- {name: a, shape: brust, for: 1}\n- {name: a, shape: burst, for: 1s, rate: 1/s}\nchecks: [{op: !=}]\nfaults: [1]\n",
 	} {
 		f.Add(seed)
@@ -144,6 +146,7 @@ func checkPlanOf(t *testing.T, s *scenarios.Scenario) {
 		return
 	}
 	checkPlan(t, plan)
+	checkFaults(t, s, plan)
 	checkPlan(t, stopped(plan))
 	again, err := scenarios.NewPlan(s)
 	if err != nil || again.Hash() != plan.Hash() {

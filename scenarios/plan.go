@@ -234,18 +234,20 @@ func spread(s *Scenario, shape Shape, n numbers, keys int, rng *rand.Rand, place
 }
 
 // Identity is who sends an arrival. Pseudonyms of a client that the limiter is told
-// together are one identity, under the lowest of their numbers.
+// together, and those that are told together with one of them, are one identity,
+// under the lowest of their numbers.
 func (p *Plan) Identity(a Arrival) Identity {
-	who := p.Phases[a.Phase].Pseudonym
-	for again := true; again; {
-		again = false
+	names := []int32{p.Phases[a.Phase].Pseudonym}
+	for more := true; more; {
+		more = false
 		for _, phase := range p.Phases {
-			if phase.Also != nil && max(phase.Pseudonym, *phase.Also) == who && phase.Pseudonym != *phase.Also {
-				who, again = min(phase.Pseudonym, *phase.Also), true
+			if phase.Also == nil || slices.Contains(names, phase.Pseudonym) == slices.Contains(names, *phase.Also) {
+				continue
 			}
+			names, more = append(names, phase.Pseudonym, *phase.Also), true
 		}
 	}
-	return Identity{Key: a.Key, Pseudonym: who}
+	return Identity{Key: a.Key, Pseudonym: slices.Min(names)}
 }
 
 // Edge is the window boundary that the virtual clock runs around: the first one

@@ -11,8 +11,13 @@ import (
 // called runs a script of the bundled convention with any number of keys.
 type called struct {
 	setting
-	script  *limiter.Script
+	script  runnable
 	anyCost bool // costs below 0 are sent too
+}
+
+// runnable is a script, however it comes to the server.
+type runnable interface {
+	Run(ctx context.Context, keys []string, args ...any) (any, error)
 }
 
 func withKeys(s setting) (limiter.Limiter, error) {

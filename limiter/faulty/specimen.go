@@ -40,6 +40,9 @@ type Specimen struct {
 	names func(key string) []string
 	// build makes a limiter that is no bare script.
 	build func(setting) (limiter.Limiter, error)
+	// policy says that it can be told what to do when Redis cannot answer, and
+	// secondNames that it can be told a second name of a client.
+	policy, secondNames bool
 }
 
 // Client is what a specimen sends its commands through.
@@ -51,12 +54,15 @@ type Options struct {
 	Limit          limiter.Limit
 	Prefix, Policy string
 	TTLFloor       time.Duration
+	// OnFailure is what it is told to do when Redis cannot answer; "" tells nothing,
+	// and errors are returned. Only of interest to those that TakesPolicy.
+	OnFailure limiter.Failure
 }
 
 // Specimens is the table of all specimens, by family. To add one, add its row to
 // its family.
 var Specimens = slices.Concat(
-	races, logs, counters, windows, buckets, lives, waits, remainders, requests, namings, rests,
+	races, logs, counters, windows, buckets, lives, waits, remainders, requests, namings, rests, troubles,
 )
 
 // Names are the names of all specimens.
@@ -76,6 +82,13 @@ func Named(name string) (Specimen, bool) {
 	}
 	return Specimens[i], true
 }
+
+// TakesPolicy reports whether it can be told what to do when Redis cannot answer;
+// the others return the error.
+func (s Specimen) TakesPolicy() bool { return s.policy }
+
+// TakesSecondNames reports whether it can be told a second name of a client.
+func (s Specimen) TakesSecondNames() bool { return s.secondNames }
 
 // Validate reports whether the algorithm that it was copied from can enforce a
 // limit.

@@ -28,7 +28,7 @@ const (
 // take time.
 var fates = map[string]fate{
 	"outage": refuses, "acl": refuses, "password": refuses, "loading": refuses,
-	"reset": breaks, "lost-reply": loses, "readonly": cannotWrite, "oom": cannotWrite,
+	"reset": breaks, "partial": breaks, "lost-reply": loses, "readonly": cannotWrite, "oom": cannotWrite,
 }
 
 // world is the state of a limiter as faults change it, in virtual time.
@@ -64,8 +64,21 @@ func newWorld(p *scenarios.Plan) *world {
 		c.Seed = p.Seed
 		w.tier, _ = edge.New(c) // a plan's configuration is valid
 	}
-	slices.SortStableFunc(w.events, func(a, b worldEvent) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(w.events, func(a, b worldEvent) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank(), b.rank()))
+	})
 	return w
+}
+
+// rank orders what happens at one instant: something ends, is done at once, begins.
+func (e worldEvent) rank() int {
+	switch {
+	case e.At == e.End:
+		return 1
+	case e.ends:
+		return 0
+	}
+	return 2
 }
 
 // advance makes and lifts what is due before anything is sent at an instant.
@@ -89,18 +102,19 @@ func (w *world) advance(to time.Duration) {
 	}
 }
 
-// strike is what becomes of the next request.
+// strike is what becomes of the next request: what the fault does that is longest
+// in force.
 func (w *world) strike() fate {
-	worst := decides
+	first := decides
 	for _, a := range w.active {
 		a.operations++
 		missed := a.Every > 1 && a.operations%a.Every != 0 || a.Hits > 0 && a.hits >= a.Hits
-		if f := fates[a.Kind]; f != decides && !missed {
+		if f := fates[a.Kind]; f != decides && !missed && first == decides {
 			a.hits++
-			worst = f
+			first = f
 		}
 	}
-	return worst
+	return first
 }
 
 // decide is what a client learns of a request, and what it changes.

@@ -35,11 +35,18 @@ func elsewhere(r scenarios.Result) bool {
 // accidents counts requests that failed and that no fault of the scenario excuses.
 func accidents(m scenarios.Measures) int64 { return m.Errored + m.Unknown - m.Excused }
 
-// loss is one moment at which state was lost, on the stopwatch.
+// span is when something happened, on the stopwatch: at some instant in it.
+type span struct{ from, to time.Duration }
+
+// during reports whether an operation was in flight in it, so that nobody knows
+// which came first.
+func (s span) during(op operation) bool { return !op.lost && op.sent < s.to && op.done > s.from }
+
+// loss is one moment at which state was lost.
 type loss struct {
-	cut  time.Duration // what was decided later is lost, if it was decided before back
-	back time.Duration // what was sent later meets the state that is left
-	all  bool          // and not only what came after the cut
+	cut  span // what was decided later is lost, if it was decided before back
+	back span // what was sent later meets the state that is left
+	all  bool // and not only what came after the cut
 }
 
 // losses are those of a case, in order.
@@ -49,14 +56,15 @@ func losses(c *Case) []loss {
 		if !f.Made {
 			continue
 		}
+		made, lifted := span{f.Begin, f.Force}, span{f.Lift, f.End}
 		switch c.Plan.Faults[i].Of().Loss {
 		case scenarios.LosesAll:
-			all = append(all, loss{cut: f.Begin, back: f.Begin, all: true})
+			all = append(all, loss{cut: made, back: made, all: true})
 		case scenarios.LosesTail:
-			all = append(all, loss{cut: f.Begin, back: f.Lift})
+			all = append(all, loss{cut: made, back: lifted})
 		}
 	}
-	slices.SortFunc(all, func(a, b loss) int { return cmp.Compare(a.back, b.back) })
+	slices.SortFunc(all, func(a, b loss) int { return cmp.Compare(a.back.from, b.back.from) })
 	return all
 }
 
@@ -68,15 +76,17 @@ func lives(c *Case, ops []operation) (histories [][]operation, exact bool) {
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.sent, b.sent) })
 	var kept []operation
 	for _, l := range losses(c) {
+		exact = exact && !slices.ContainsFunc(ops, l.back.during)
 		n := 0
-		for ; n < len(ops) && ops[n].sent < l.back; n++ {
-			exact = exact && (ops[n].done <= l.back || ops[n].lost)
+		for n < len(ops) && ops[n].sent < l.back.from {
+			n++
 		}
 		life := slices.Concat(kept, ops[:n])
 		histories = append(histories, life)
 		ops = ops[n:]
 		if kept = nil; !l.all {
-			kept = slices.DeleteFunc(slices.Clone(life), func(op operation) bool { return op.done > l.cut })
+			exact = exact && !slices.ContainsFunc(life, l.cut.during)
+			kept = slices.DeleteFunc(slices.Clone(life), func(op operation) bool { return op.done > l.cut.from })
 		}
 	}
 	return append(histories, slices.Concat(kept, ops)), exact
@@ -125,41 +135,50 @@ func hits(c *Case, planned scenarios.PlannedFault, f scenarios.FaultResult) int6
 	return n
 }
 
-// policy demands that what Redis did not decide was decided as was chosen.
+// policy demands that what Redis did not decide was decided as was chosen, and that
+// it was not asked in vain for no reason.
 func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	chosen := c.Plan.OnFailure
 	if chosen == "" || chosen == "error" {
 		return nil
 	}
-	var decided, strayed, failed int64
-	var example string
+	var decided, strayed, failed, unprovoked int64
+	var stray, failure string // the last of each
 	for i, r := range c.Results {
-		at := scenarios.Offset(c.Plan.Arrivals[i].At)
+		at := func() string { return "at " + scenarios.Offset(c.Plan.Arrivals[i].At) }
 		switch {
 		case r.Outcome == scenarios.Errored || r.Outcome == scenarios.Unknown:
 			failed++
-			example = fmt.Sprintf("at %s: %v", at, r.Err)
+			failure = fmt.Sprintf("%s: %v", at(), r.Err)
 		case !byPolicy(r):
 		case !follows(chosen, r):
 			strayed++
-			example = fmt.Sprintf("at %s: %s, decided by %s", at, describe(r.Decision, scenarios.Tells{}), r.Decision.Source)
+			stray = fmt.Sprintf("%s: %s, decided by %s", at(), describe(r.Decision, scenarios.Tells{}), r.Decision.Source)
 		case r.Decision.Cause == nil:
 			strayed++
-			example = fmt.Sprintf("at %s: decided by %s, and no cause is told", at, r.Decision.Source)
+			stray = fmt.Sprintf("%s: decided by %s, and no cause is told", at(), r.Decision.Source)
 		default:
 			decided++
+			if !onPurpose(c, r) {
+				unprovoked++
+			}
 		}
 	}
 	switch {
 	case strayed > 0:
-		return failedWith("policy", fmt.Sprintf("%s does not follow its failure policy %q in %d decisions", c.Name, chosen, strayed), example)
+		return failedWith("policy", fmt.Sprintf("%s does not follow its failure policy %q in %d decisions", c.Name, chosen, strayed), stray)
 	case failed > 0:
-		return failedWith("policy", fmt.Sprintf("%s returned %d errors although its failure policy is %q", c.Name, failed, chosen), example)
+		return failedWith("policy", fmt.Sprintf("%s returned %d errors although its failure policy is %q", c.Name, failed, chosen), failure)
 	}
 	if chosen == "local" {
 		if f := localCap(c); f != nil {
 			return f
 		}
+	}
+	if unprovoked > 0 { // nobody has judged them by a model
+		return []scenarios.Finding{inconclusive(j, "policy", "policy-unprovoked",
+			fmt.Sprintf("%s: %d decisions by the failure policy %q while nothing was broken on purpose", c.Name, unprovoked, chosen),
+			"look at the target's own log, or raise --timeout")}
 	}
 	return passed("policy", "%s: %d decisions by the failure policy %q, all as chosen", c.Name, decided, chosen)
 }

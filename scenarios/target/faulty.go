@@ -28,6 +28,10 @@ var faultyKind = kind{
 				return fmt.Errorf("limiter %s: %w", name, err)
 			}
 		}
+		if s.TakesPolicy() {
+			n.Policy = ""
+		}
+		n.Names = n.Names && !s.TakesSecondNames()
 		return n.bundledOnly(name)
 	},
 	claims: faultyClaims,
@@ -67,7 +71,7 @@ func openFaulty(_ context.Context, s *backend.Server, name string, o Options) (*
 	}
 	t := &Target{Name: name, Algorithm: faultyClaims(name, ""), Tells: scenarios.TellsAll, Costs: true, Foreign: true, Strict: true}
 	options := func(l limiter.Limit) faulty.Options {
-		return faulty.Options{Limit: l, Prefix: o.Prefix, Policy: "rlbench"}
+		return faulty.Options{Limit: l, Prefix: o.Prefix, Policy: "rlbench", OnFailure: limiter.Failure(o.OnFailure)}
 	}
 	t.Limiter = func(l limiter.Limit) (limiter.Limiter, error) {
 		opened, err := one.Open(s.Client(), options(l))

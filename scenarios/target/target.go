@@ -173,7 +173,11 @@ func Open(ctx context.Context, s *backend.Server, name string, o Options) (*Targ
 	if err != nil {
 		return nil, err
 	}
-	return k.open(ctx, s, name, o)
+	t, err := k.open(ctx, s, name, o)
+	if err == nil && o.Timeout > 0 {
+		t.Limiter = hurried(t.Limiter, o.Timeout)
+	}
+	return t, err
 }
 
 func kindOf(name string) (kind, error) {
