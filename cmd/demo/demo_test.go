@@ -114,7 +114,7 @@ func TestClose(t *testing.T) {
 // Close returns after the last of them.
 func TestCloseEndsRequests(t *testing.T) {
 	c := small(t)
-	c.Readers = 1
+	c.Readers, c.Timeout = 1, time.Hour // so that nothing else ends them
 	a := open(t, c)
 	busy, err := a.readers.Conn(t.Context())
 	if err != nil {

@@ -2,7 +2,7 @@
 // that a rate limiter is there to protect.
 //
 //	GET /api/v1/trending?region=DE&page=0   all videos sorted by view velocity
-//	GET /api/v1/feed?region=DE&page=0       the same, weighed for a region: about twice the work
+//	GET /api/v1/feed?region=DE&page=0       the same, weighed for a region: two to three times the work
 //	GET /api/v1/search?q=harbour&page=0     titles that contain a text
 //	GET /healthz                            is the catalogue read and written
 //

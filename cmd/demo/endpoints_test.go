@@ -97,6 +97,20 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// TestSearchIsLiteral: what means something in LIKE stands for itself.
+func TestSearchIsLiteral(t *testing.T) {
+	a := open(t, small(t))
+	const title = `5% of a_b\c`
+	if _, err := a.writer.db.Exec(`UPDATE videos SET title = ? WHERE id = 7`, title); err != nil {
+		t.Fatal(err)
+	}
+	for q, want := range map[string]int{`%`: 1, `5% O`: 1, `_`: 1, `b\C`: 1, title: 1, `5_`: 0, `a%b`: 0, `\\`: 0} {
+		if got := len(videos(t, a, "/api/v1/search", url.Values{"q": {q}})); got != want {
+			t.Errorf("q %q found %d videos, want %d", q, got, want)
+		}
+	}
+}
+
 // TestSameSeedSameCatalogue: whatever the file, the same seed lists the same, and
 // another seed does not.
 func TestSameSeedSameCatalogue(t *testing.T) {

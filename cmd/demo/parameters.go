@@ -62,7 +62,12 @@ func read(query string, takes []parameter) (asked, error) {
 		}
 		errs = append(errs, p.read(strings.Join(given, ""), &a))
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	const shown = 5
+	for i, name := range slices.Sorted(maps.Keys(values)) {
+		if i == shown {
+			errs = append(errs, fmt.Errorf("%d more unknown parameters", len(values)-shown))
+			break
+		}
 		errs = append(errs, fmt.Errorf("unknown parameter %s", short(name)))
 	}
 	return a, errors.Join(errs...)
