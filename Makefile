@@ -41,6 +41,7 @@ bench: redis
 
 fuzz:
 	$(GO) test ./limiter -run '^$$' -fuzz FuzzParseLimit -fuzztime $(FUZZTIME)
+	$(GO) test ./cmd/demo -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 	$(GO) test ./limiter/audit -run '^$$' -fuzz FuzzFind -fuzztime $(FUZZTIME)
 	$(GO) test ./limiter/backend -run '^$$' -fuzz FuzzFramer -fuzztime $(FUZZTIME)
 	$(GO) test ./limiter/httplimit -run '^$$' -fuzz FuzzNoEscape -fuzztime $(FUZZTIME)
