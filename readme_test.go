@@ -101,7 +101,8 @@ func TestReadmeCommands(t *testing.T) {
 }
 
 // printed runs an example. In real time a busy machine can miss every edge, and
-// then the honest answer is inconclusive: that alone is worth another try.
+// then the honest answer is inconclusive: that alone is worth another try. An example
+// may show a limiter that fails.
 func printed(t *testing.T, path string, args []string, fails bool) string {
 	t.Helper()
 	for try := 1; ; try++ {
