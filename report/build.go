@@ -181,6 +181,7 @@ func (row *Row) add(c *Case, phase int) {
 // addElsewhere adds what others than the limiter decided, and how it came back.
 func (row *Row) addElsewhere(m scenarios.Measures) {
 	row.DeniedAtEdge += m.ByEdge
+	row.LostTail += m.LostTail
 	if m.ByOpen+m.ByClosed+m.ByLocal > 0 {
 		if row.ByPolicy == nil {
 			row.ByPolicy = &ByPolicy{}

@@ -133,6 +133,8 @@ type Row struct {
 	// RecoveryUS is the longest time from the end of a fault to the next decision by
 	// Redis.
 	RecoveryUS *int64 `json:"recovery_us,omitempty"`
+	// LostTail is how many admissions a failover forgot.
+	LostTail int64 `json:"lost_tail,omitempty"`
 	// Overcounted is how many units the limiter counted for each that it can have
 	// counted, at the most; absent if none twice.
 	Overcounted *float64 `json:"overcounted,omitempty"`

@@ -130,6 +130,9 @@ func faultNotes(s *Scenario, rows []Row) []note {
 		if row.DeniedAtEdge > 0 {
 			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d requests were denied by the tier in front.", row.DeniedAtEdge)})
 		}
+		if row.LostTail > 0 {
+			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d admissions were lost with the failover.", row.LostTail)})
+		}
 		if row.Overcounted != nil {
 			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("says that %.1f units are used for each that it can have counted.", *row.Overcounted)})
 		}

@@ -40,6 +40,8 @@ type Measures struct {
 	// Recovery is the longest time from the end of a fault to the next decision by
 	// Redis; absent if there was no fault, or no such decision.
 	Recovery *time.Duration
+	// LostTail is how many admissions a failover forgot.
+	LostTail int64
 	// Overcounted is where the limiter said that most was used of a budget, measured
 	// by all that can have been counted of it until then; zero if it does not tell.
 	Overcounted Overcount
@@ -96,6 +98,7 @@ var Metrics = []Metric{
 		}
 		return duration(*m.Recovery), true
 	}, true},
+	{"lost_tail", "admissions that a failover forgot", false, counted(func(m Measures) int64 { return m.LostTail }), false},
 	{"overcounted", "units that the limiter counted per unit that can have been counted, at the most; above 1 a request was counted twice", false, func(m Measures) (Quantity, bool) {
 		return ratio(m.Overcounted.Used, m.Overcounted.Sent)
 	}, false},

@@ -110,10 +110,31 @@ func faults(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		case hit == 0:
 			findings = append(findings, inconclusive(j, "faults", "fault-missed", fmt.Sprintf("%s: %s hit nobody", c.Name, what), "place it where requests are sent: rlbench plan "+c.Plan.Scenario))
 		default:
-			findings = append(findings, passed("faults", "%s: %s hit %d requests", c.Name, what, hit)...)
+			found := passed("faults", "%s: %s hit %d requests", c.Name, what, hit)
+			if planned.Of().Loss == scenarios.LosesTail {
+				found[0].Message += fmt.Sprintf("; %d admissions were lost", lostTail(c))
+			}
+			findings = append(findings, found...)
 		}
 	}
 	return findings
+}
+
+// lostTail is how many admissions were forgotten by faults that lose what comes
+// after their beginning.
+func lostTail(c *Case) int64 {
+	n := int64(0)
+	for i, f := range c.Faults {
+		if !f.Made || c.Plan.Faults[i].Of().Loss != scenarios.LosesTail {
+			continue
+		}
+		for _, r := range c.Results {
+			if r.Outcome == scenarios.Admitted && !elsewhere(r) && r.Done > f.Begin && r.Sent < f.Lift {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // hits is how many requests a fault met: those that it says, or those that were
