@@ -50,13 +50,13 @@ func TestInitHoldsAtOtherLimits(t *testing.T) {
 
 var (
 	knownKeys = regexp.MustCompile(`unknown key "nosuch" in .*; known: (.*)`)
-	example   = regexp.MustCompile(`(?m)^( *)# (- \{.*|[a-z]+: .*)$`)
+	example   = regexp.MustCompile(`(?m)^( *)# (- \{.*|[a-z_]+: .*)$`)
 	liveKeys  = regexp.MustCompile(`(?m)^keys: .*\n`)
 )
 
 // Whatever a scenario file may hold is in the one that init writes.
 func TestInitKnowsEveryField(t *testing.T) {
-	const all = `{nosuch: 1, keys: {nosuch: 1, zipf: {nosuch: 1}}, checks: [{nosuch: 1}],
+	const all = `{nosuch: 1, keys: {nosuch: 1, zipf: {nosuch: 1}}, checks: [{nosuch: 1}], faults: [{nosuch: 1}],
 		phases: [{nosuch: 1, repeat: {nosuch: 1}, retry: {nosuch: 1}}]}`
 	_, err := readStarter(all)
 	if err == nil {
@@ -64,8 +64,8 @@ func TestInitKnowsEveryField(t *testing.T) {
 	}
 	text := filled(t, "100/1m", "log")[0].text
 	mappings := knownKeys.FindAllStringSubmatch(err.Error(), -1)
-	if len(mappings) != 7 {
-		t.Errorf("%d of 7 mappings tell their keys: %v", len(mappings), err)
+	if len(mappings) != 8 {
+		t.Errorf("%d of 8 mappings tell their keys: %v", len(mappings), err)
 	}
 	for _, m := range mappings {
 		for _, key := range strings.Split(m[1], ", ") {
@@ -80,9 +80,10 @@ func TestInitKnowsEveryField(t *testing.T) {
 func TestInitExamplesAreRight(t *testing.T) {
 	text := filled(t, "100/1m", "log")[0].text
 	places := example.FindAllStringSubmatchIndex(text, -1)
-	// keys, cost, jitter, repeat, limit, skew, pseudonym, retry, round, a check, late, drain
-	if len(places) != 12 {
-		t.Errorf("%d examples, want 12", len(places))
+	// keys, cost, jitter, repeat, limit, skew, pseudonym, also, retry, round, a check,
+	// late, drain, on_failure, timeout, faults
+	if len(places) != 16 {
+		t.Errorf("%d examples, want 16", len(places))
 	}
 	for _, at := range places {
 		line := text[at[2]:at[3]] + text[at[4]:at[5]]
