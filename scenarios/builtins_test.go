@@ -124,16 +124,16 @@ var made = map[string]func(limiter.Limit) bool{
 	"limit-cut":            halves,
 	"limit-raise":          halves,
 	"retry-storm-constant": halves,
-	"redis-outage-live":    own, // a rate that a machine can send
-	"stall":                own,
-	"tiered-api":           own, // the edge knows two periods only
-	"trending-spike":       own,
-	"ttl-drain":            func(l limiter.Limit) bool { return l.Window <= time.Minute }, // it waits in real time
+	"redis-outage-live":    evens, // counts are halves and quarters of the limit
+	"stall":                evens,
+	"tiered-api":           func(l limiter.Limit) bool { return l.Window == time.Minute || l.Window == 10*time.Second }, // the edge knows no others
+	"trending-spike":       func(l limiter.Limit) bool { return l.Window < time.Second },                                // it takes ten windows at a rate
+	"ttl-drain":            func(l limiter.Limit) bool { return l.Window <= time.Minute },                               // it waits in real time
 }
 
-// own is for limits that a scenario names itself; halves and tenths report whether such a part of the window is a whole number
-// of ticks.
-func own(limiter.Limit) bool      { return false }
+// halves and tenths report whether such a part of the window is a whole number of
+// ticks, and evens whether such parts of the limit are whole.
+func evens(l limiter.Limit) bool  { return l.Max%4 == 0 }
 func halves(l limiter.Limit) bool { return l.Window%(2*time.Microsecond) == 0 }
 func tenths(l limiter.Limit) bool { return l.Window%(10*time.Microsecond) == 0 }
 

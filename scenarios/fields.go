@@ -41,7 +41,7 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"checks", false, func(_, v *yaml.Node) { checks = v }},
 		{"faults", false, func(_, v *yaml.Node) { faults = v }},
 		{"on_failure", false, s.into(&out.OnFailure, s.oneOf("on_failure", FailurePolicies))},
-		{"edge_tier", false, func(_, v *yaml.Node) { out.EdgeTier = s.edgeTier(v) }},
+		{"edge_tier", false, func(_, v *yaml.Node) { out.EdgeTier = s.edgeTier(v, out) }},
 		{"service", false, s.into(&out.Service, s.oneOf("service", Services))},
 		{"max_in_flight", false, s.whole("max_in_flight", maxInFlight, &out.MaxInFlight)},
 		{"timeout", false, func(_, v *yaml.Node) { timeout = v }},

@@ -6,16 +6,18 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/limiter/edge"
 )
 
 // edgeTier reads a coarse tier in front of the limiter.
-func (s *source) edgeTier(n *yaml.Node) *edge.Config {
+func (s *source) edgeTier(n *yaml.Node, out *Scenario) *edge.Config {
 	c := edge.Config{Kind: edge.FixedWindow, Locations: 1, Machines: 1, Sync: time.Second}
 	var kind, inclusive string
 	before := len(s.problems)
 	s.mapping(n, "edge_tier", []field{
-		{"limit", true, func(_, v *yaml.Node) { s.limit(v, &c.Limit) }},
+		{"limit", false, func(_, v *yaml.Node) { s.limit(v, &c.Limit) }},
+		{"max", false, s.expr("max", &out.EdgeMax)},
 		{"kind", false, s.into(&kind, s.oneOf("kind", []string{string(edge.FixedWindow), string(edge.SlidingWindow)}))},
 		{"inclusive", false, s.into(&inclusive, s.oneOf("inclusive", []string{"true", "false"}))},
 		{"locations", false, s.whole("locations", edge.MaxLocations, &c.Locations)},
@@ -28,6 +30,13 @@ func (s *source) edgeTier(n *yaml.Node) *edge.Config {
 	c.Inclusive = inclusive == "true"
 	if len(s.problems) > before {
 		return nil
+	}
+	if (c.Limit == limiter.Limit{}) != out.EdgeMax.Present() {
+		s.report(n.Line, n.Column, `edge_tier: it has to have either a "limit" or a "max" for the scenario's window`)
+		return nil
+	}
+	if out.EdgeMax.Present() {
+		return &c // which its plan validates: the limit can still change
 	}
 	for _, mistake := range split(c.Validate()) {
 		s.report(n.Line, n.Column, "edge_tier: %v", mistake)

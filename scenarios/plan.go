@@ -77,7 +77,7 @@ type Plan struct {
 
 // NewPlan computes the timetable.
 func NewPlan(s *Scenario) (*Plan, error) {
-	p := &Plan{Scenario: s.Name, Limit: s.Limit, Clock: s.Clock, Seed: s.Seed, Keys: s.Keys.Count, OnFailure: s.OnFailure, Service: s.Service, MaxInFlight: s.MaxInFlight, EdgeTier: s.EdgeTier}
+	p := &Plan{Scenario: s.Name, Limit: s.Limit, Clock: s.Clock, Seed: s.Seed, Keys: s.Keys.Count, OnFailure: s.OnFailure, Service: s.Service, MaxInFlight: s.MaxInFlight}
 	pick := s.Keys.picker()
 	next := time.Duration(0) // the edge
 	for i, phase := range s.Phases {
@@ -109,6 +109,9 @@ func NewPlan(s *Scenario) (*Plan, error) {
 	if p.Timeout, err = s.wait(s.Timeout); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: timeout: %w", s.Name, err)
 	}
+	if p.EdgeTier, err = s.edgeTier(); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: edge_tier: %w", s.Name, err)
+	}
 	for i, f := range s.Faults {
 		planned, wrong := f.resolve(s.Limit, p.Phases)
 		if len(wrong) > 0 {
@@ -120,6 +123,20 @@ func NewPlan(s *Scenario) (*Plan, error) {
 		return nil, fmt.Errorf("plan scenario %s: drain waits in real time; choose --clock server or client", s.Name)
 	}
 	return p, nil
+}
+
+// edgeTier is the coarse tier in numbers; nil if there is none.
+func (s *Scenario) edgeTier() (*edge.Config, error) {
+	if s.EdgeTier == nil || !s.EdgeMax.Present() {
+		return s.EdgeTier, nil
+	}
+	n, err := evalCount(s.EdgeMax, s.Limit, 1, edge.MaxLimit)
+	if err != nil {
+		return nil, err
+	}
+	c := *s.EdgeTier
+	c.Limit = limiter.Limit{Max: n, Window: s.Limit.Window}
+	return &c, c.Validate()
 }
 
 // address makes clients of keys: those whose addresses are one client's are one.

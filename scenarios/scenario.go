@@ -25,6 +25,9 @@ type Scenario struct {
 	// EdgeTier is a coarse tier that requests meet first, keyed by client whatever its
 	// pseudonym; nil is none.
 	EdgeTier *edge.Config
+	// EdgeMax is the count of the tier's limit, for the window of the scenario;
+	// absent leaves the limit of EdgeTier.
+	EdgeMax Expr
 	// Service is what stands behind the limiter and is asked over HTTP, one of
 	// Services; "" asks the limiter itself.
 	Service string

@@ -347,7 +347,8 @@ func TestExcusedErrors(t *testing.T) {
 	}
 }
 
-// Recovery is from the end of the trouble to the next decision of Redis itself.
+// Recovery is from the end of the trouble, or from when somebody asks, to the next
+// decision of Redis itself.
 func TestRecovery(t *testing.T) {
 	fault := func(lift, end time.Duration) scenarios.FaultResult {
 		return scenarios.FaultResult{Made: true, Begin: 2 * us, Force: 3 * us, Lift: lift, End: end, Hits: -1}
@@ -360,12 +361,12 @@ func TestRecovery(t *testing.T) {
 		why    string
 	}{
 		{nil, -1, "no trouble"},
-		{[]scenarios.FaultResult{fault(21*us, 22*us)}, 33 * us, "the next one is by the policy, the one after it an error, the fifth is Redis's"},
-		{[]scenarios.FaultResult{fault(20*us, 22*us)}, 33 * us, "the third was sent with the lifting: by the policy, too"},
+		{[]scenarios.FaultResult{fault(21*us, 22*us)}, 25 * us, "the first one after it is an error, and the next is Redis's"},
+		{[]scenarios.FaultResult{fault(20*us, 22*us)}, 25 * us, "who was sent before the end does not ask"},
 		{[]scenarios.FaultResult{fault(30*us, 45*us)}, 10 * us, "sent after the lifting began"},
 		{[]scenarios.FaultResult{fault(40*us, 60*us)}, 0, "before it was over"},
 		{[]scenarios.FaultResult{fault(41*us, 42*us)}, -1, "nobody came any more"},
-		{[]scenarios.FaultResult{fault(0, us), fault(30*us, 31*us)}, 24 * us, "the longest of two"},
+		{[]scenarios.FaultResult{fault(0, us), fault(30*us, 31*us)}, 15 * us, "the longest of two"},
 		{[]scenarios.FaultResult{failed}, -1, "one that was not made"},
 		{[]scenarios.FaultResult{{Begin: 1, Lift: 2, End: 3}}, -1, "one whose time never came"},
 	} {

@@ -8,16 +8,19 @@ import (
 	"github.com/rlbench/rlbench/scenarios"
 )
 
-// recovery is the longest time from the end of a fault that kept Redis from
-// deciding to its next decision; nil if there was none.
+// recovery is the longest time from the end of a fault to the next decision of
+// Redis, as soon as somebody asks; nil if there was none.
 func recovery(c *Case) *time.Duration {
 	var longest *time.Duration
 	for _, f := range c.Faults {
 		if !f.Made || f.Err != nil {
 			continue
 		}
-		first := time.Duration(-1)
+		first, asked := time.Duration(-1), time.Duration(-1)
 		for _, r := range c.Results {
+			if r.Outcome != scenarios.Missed && r.Sent >= f.End && (asked < 0 || r.Sent < asked) {
+				asked = r.Sent
+			}
 			decided := r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
 			if decided && !elsewhere(r) && r.Sent >= f.Lift && (first < 0 || r.Done < first) {
 				first = r.Done
@@ -26,7 +29,7 @@ func recovery(c *Case) *time.Duration {
 		if first < 0 {
 			continue
 		}
-		took := max(first-f.End, 0)
+		took := max(first-max(f.End, asked), 0)
 		if longest == nil || took > *longest {
 			longest = &took
 		}
