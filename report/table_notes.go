@@ -53,6 +53,9 @@ func excess(s *Scenario, row Row) string {
 	case admitsByPolicy(row):
 		text += "; part of it was decided by the failure policy"
 		kept += " by the rest"
+	case row.Promise != nil && row.Promise.Kept && row.PeakInWindow > row.Promise.MaxInWindow:
+		text += "; a client has several names in this scenario"
+		kept = " for each" + kept
 	case loses(s):
 		text += "; what was counted was lost with Redis"
 	case ok && a.Excess != "":
