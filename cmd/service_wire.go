@@ -86,10 +86,16 @@ func (a *asked) Allow(ctx context.Context, r limiter.Request) (limiter.Decision,
 	switch {
 	case err != nil:
 		return limiter.Decision{}, err
-	case d.Allowed == (response.StatusCode == http.StatusTooManyRequests):
+	case d.Allowed == refuses(response.StatusCode, d.Source):
 		return limiter.Decision{}, errors.New("the service answered " + response.Status + " to a decision that says " + text)
 	}
 	return d, nil
+}
+
+// refuses reports whether a status is how a decision is refused: when nobody knows
+// of a quota that is exceeded it is 503.
+func refuses(status int, by limiter.Source) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && by == limiter.SourceFailClosed
 }
 
 // freshKey is a random key for pseudonyms.
