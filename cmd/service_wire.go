@@ -46,7 +46,8 @@ func parseDecision(text string) (limiter.Decision, error) {
 	var d limiter.Decision
 	var at int64
 	var source string
-	if _, err := fmt.Sscanf(text, "%t %d %d %d %d %d %s", &d.Allowed, &d.Limit, &d.Remaining, &d.RetryAfter, &d.ResetAfter, &at, &source); err != nil {
+	// A newline at the end, or words after the last one would be overlooked.
+	if _, err := fmt.Sscanf(text+"\n", "%t %d %d %d %d %d %s\n", &d.Allowed, &d.Limit, &d.Remaining, &d.RetryAfter, &d.ResetAfter, &at, &source); err != nil {
 		return d, fmt.Errorf("read %s %q: %w", decisionField, text, err)
 	}
 	d.At, d.Source = time.UnixMicro(at).UTC(), limiter.Source(source)
