@@ -62,6 +62,12 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		return cannotOpen(err)
 	}
 	limiters, named, done, err := e.subjects(stop.ctx, t, s.plan, mark)
+	if stop.ctx.Err() != nil {
+		if err == nil {
+			done()
+		}
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -134,7 +140,7 @@ func (e *experiment) subjects(ctx context.Context, t *target.Target, p *scenario
 	}
 	s, err := e.serve(ctx, p, *t.Algorithm, mark)
 	if err != nil {
-		return nil, nil, nil, internal(err)
+		return nil, nil, nil, err
 	}
 	s.attach(t)
 	return s.limiters(), s.name, func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/limiter/httplimit"
+	"github.com/rlbench/rlbench/limiter/identity"
 )
 
 // serveOptions are the flags of rlbench serve.
@@ -101,7 +103,7 @@ func dialects() []string {
 	return names
 }
 
-// validate refuses all flags that cannot be, at once.
+// validate refuses all flags that cannot be, at once, with the hint of the first.
 func (o *serveOptions) validate() error {
 	var errs []error
 	if _, _, err := net.SplitHostPort(o.listen); err != nil {
@@ -119,22 +121,36 @@ func (o *serveOptions) validate() error {
 			errs = append(errs, oneOf("headers", name, dialects()))
 		}
 	}
-	for _, network := range o.trust {
-		if _, err := netip.ParsePrefix(network); err != nil {
-			errs = append(errs, usagef("--trust 10.0.0.0/8", "--trust %q: want a network", network))
-		}
+	if o.videos < 1 {
+		errs = append(errs, usagef("--videos 20000", "--videos %d: want 1 to %d", o.videos, demo.MaxVideos))
 	}
-	return first(errs)
-}
-
-// first is the first error of a list, for those that carry a hint of their own.
-func first(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if _, err := o.proxies(); err != nil {
+		errs = append(errs, usage(err, "--trust 10.0.0.0/8"))
+	}
+	if err := o.validateEdge(); err != nil {
+		errs = append(errs, usage(err, "--edge 600/1m, or --edge off"))
+	}
+	err := errors.Join(errs...)
+	if p, ok := errors.AsType[*problem](err); ok {
+		return usage(err, p.hint)
 	}
 	return nil
+}
+
+// proxies are those whose word is taken.
+func (o *serveOptions) proxies() (identity.Proxies, error) {
+	var p identity.Proxies
+	for _, text := range o.trust {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return p, fmt.Errorf("--trust %q: want a network", text)
+		}
+		p.Trusted = append(p.Trusted, network)
+	}
+	if err := p.Validate(); err != nil {
+		return p, fmt.Errorf("--trust: %w", err)
+	}
+	return p, nil
 }
 
 func (o *serveOptions) run(a *app) error {
@@ -149,19 +165,15 @@ func (o *serveOptions) run(a *app) error {
 	defer stop.stop()
 	redis, err := backend.Open(stop.ctx, spec, backend.Options{Timeout: o.timeout, PoolSize: 64})
 	if err != nil {
-		return targetTrouble(err)
+		return stop.or(targetTrouble(err))
 	}
 	defer redis.Close()
 	api, err := demo.Open(stop.ctx, demo.Config{Videos: o.videos})
 	if err != nil {
-		return usage(err, "rlbench serve --videos 20000")
+		return stop.or(usage(err, "rlbench serve --videos 20000"))
 	}
 	defer api.Close()
-	level := slog.LevelInfo
-	if o.quiet {
-		level = slog.LevelError
-	}
-	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: level}))
+	log := o.logger(a.Err)
 	handler, err := o.handler(redis.Client(), api.Handler(), log, a.Now)
 	if err != nil {
 		return usage(err, "rlbench serve --help")
@@ -171,12 +183,27 @@ func (o *serveOptions) run(a *app) error {
 		return usage(fmt.Errorf("listen at %s: %w", o.listen, err), "rlbench serve --listen 127.0.0.1:0")
 	}
 	fmt.Fprintf(a.Out, "serving http://%s/api/v1/trending with %s on %s Redis; on failure %s\n", listener.Addr(), o.algorithm, redis.Flavour(), o.onFailure)
-	return answer(stop, listener, handler)
+	return answer(stop, listener, newServer(handler, log))
+}
+
+// or is an error, unless an interrupt is the cause.
+func (i *interrupt) or(err error) error {
+	if i.ctx.Err() != nil {
+		return &verdictError{signalCode(i.signal())}
+	}
+	return err
+}
+
+func (o *serveOptions) logger(w io.Writer) *slog.Logger {
+	level := slog.LevelInfo
+	if o.quiet {
+		level = slog.LevelError
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 // answer serves until it is interrupted, and then finishes what is under way.
-func answer(stop *interrupt, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+func answer(stop *interrupt, listener net.Listener, server *http.Server) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {
@@ -187,6 +214,9 @@ func answer(stop *interrupt, listener net.Listener, handler http.Handler) error 
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	stop.onSecond(cancel)
+	if stop.twice() {
+		cancel() // the second came before anybody waited for it
+	}
 	if err := server.Shutdown(ctx); err != nil {
 		return errors.Join(server.Close(), &verdictError{signalCode(stop.signal())}) // who interrupts twice does not wait
 	}
@@ -199,13 +229,19 @@ func (o *serveOptions) handler(client limiter.Processor, api http.Handler, log *
 	if err != nil {
 		return nil, err
 	}
+	served := front.middleware.Wrap(api)
+	metrics := []func(io.Writer) error{front.middleware.Counters().WriteOpenMetrics, front.set.Counters().WriteOpenMetrics}
 	guard, err := o.guard(front, now)
 	if err != nil {
 		return nil, err
 	}
+	if guard != nil {
+		served = o.shed(guard, served, log)
+		metrics = append(metrics, edgeMetrics(guard))
+	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", httplimit.Metrics(front.middleware.Counters().WriteOpenMetrics, front.set.Counters().WriteOpenMetrics))
-	mux.Handle("/", guard(front.middleware.Wrap(api)))
+	mux.Handle("GET /metrics", httplimit.Metrics(metrics...))
+	mux.Handle("/", served)
 	return mux, nil
 }
 

@@ -2,17 +2,13 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
-	"github.com/rlbench/rlbench/limiter/edge"
 	"github.com/rlbench/rlbench/limiter/httplimit"
 	"github.com/rlbench/rlbench/limiter/identity"
 )
@@ -54,8 +50,8 @@ func (o *serveOptions) front(client limiter.Processor, log *slog.Logger, now fun
 		return nil, err
 	}
 	f := &front{set: set, now: now}
-	for _, network := range o.trust {
-		f.proxies.Trusted = append(f.proxies.Trusted, netip.MustParsePrefix(network)) // validated
+	if f.proxies, err = o.proxies(); err != nil {
+		return nil, err
 	}
 	if f.names, err = o.namer(now()); err != nil {
 		return nil, err
@@ -71,6 +67,9 @@ func (o *serveOptions) front(client limiter.Processor, log *slog.Logger, now fun
 // namer has a key that is kept in a file, or one that is gone with the process.
 func (o *serveOptions) namer(now time.Time) (*identity.Namer, error) {
 	c := identity.Config{Overlap: 2 * o.window} // a counter remembers two windows
+	if 2*c.Overlap > identity.DefaultPeriod {
+		c.Period = (2*c.Overlap + time.Second - 1).Truncate(time.Second)
+	}
 	if o.keyFile == "" {
 		return identity.New(freshKey(), now, c)
 	}
@@ -95,26 +94,4 @@ func (f *front) identify(r *http.Request, policy string) (httplimit.Name, error)
 	}
 	name, err := f.names.Name(policy, client, f.now())
 	return httplimit.Name(name), err
-}
-
-// guard is the coarse tier.
-func (o *serveOptions) guard(f *front, now func() time.Time) (func(http.Handler) http.Handler, error) {
-	if o.edge == "off" {
-		return func(next http.Handler) http.Handler { return next }, nil
-	}
-	limit, err := limiter.ParseLimit(o.edge)
-	if err != nil {
-		return nil, fmt.Errorf("--edge: %w", err)
-	}
-	g, err := edge.NewGuard(edge.GuardConfig{
-		Limit: limit, Kind: edge.FixedWindow, Prefixes: []string{"/api"}, Nameless: edge.NamelessRefuse, Now: now,
-		Key: func(r *http.Request) (string, error) {
-			name, err := f.identify(r, "edge")
-			return name.Key, err
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("--edge %s: %w", strings.TrimSpace(o.edge), err)
-	}
-	return g.Middleware, nil
 }

@@ -40,11 +40,49 @@ var proxied = identity.Proxies{Trusted: []netip.Prefix{netip.MustParsePrefix("12
 
 // serve starts the service of a plan for one limiter. The policies are one for each
 // path, with the limit of the phases that ask for it.
-func (e *experiment) serve(ctx context.Context, p *scenarios.Plan, a limiter.Algorithm, prefix string) (*service, error) {
-	s := &service{policies: map[int32]string{}}
+func (e *experiment) serve(ctx context.Context, p *scenarios.Plan, a limiter.Algorithm, prefix string) (_ *service, err error) {
 	if err := addressable(p); err != nil {
 		return nil, err
 	}
+	s := &service{policies: map[int32]string{}}
+	if s.api, err = demo.Open(ctx, demo.Config{Seed: p.Seed, Timeout: 30 * time.Second}); err != nil {
+		return nil, internal(err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.api.Close())
+		}
+	}()
+	if err := s.answers(ctx, p); err != nil {
+		return nil, err
+	}
+	middleware, err := s.limited(e, p, a, prefix)
+	if err != nil {
+		return nil, internal(err)
+	}
+	return s, s.start(middleware)
+}
+
+// answers asks for every path once, not limited: answers to what is no request of
+// the API would be measured as if they were its work.
+func (s *service) answers(ctx context.Context, p *scenarios.Plan) error {
+	for _, phase := range p.Phases {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, phase.Path, nil)
+		if err != nil {
+			return usage(fmt.Errorf("phase %s: %w", phase.Name, err), "path: /api/v1/trending")
+		}
+		answer := &unread{header: http.Header{}}
+		s.api.Handler().ServeHTTP(answer, r)
+		if answer.status != http.StatusOK && ctx.Err() == nil {
+			return usagef("path: /api/v1/trending, /api/v1/feed or /api/v1/search?q=tramway",
+				"phase %s: the demo API answers %d to %s", phase.Name, answer.status, phase.Path)
+		}
+	}
+	return ctx.Err()
+}
+
+// limited is what limits requests to the API, one policy a path.
+func (s *service) limited(e *experiment, p *scenarios.Plan, a limiter.Algorithm, prefix string) (*httplimit.Middleware, error) {
 	var policies []limiter.Policy
 	var routes []httplimit.Route
 	for _, phase := range p.Phases {
@@ -62,11 +100,13 @@ func (e *experiment) serve(ctx context.Context, p *scenarios.Plan, a limiter.Alg
 	if s.names, err = identity.New(freshKey(), e.Now(), identity.Config{Period: identity.MaxPeriod, Overlap: identity.NoOverlap}); err != nil {
 		return nil, err
 	}
-	s.set, err = limiter.NewSet(e.server.Client(), limiter.SetConfig{Policies: policies, Prefix: prefix, OnFailure: failure(p.OnFailure)})
+	s.set, err = limiter.NewSet(e.server.Client(), limiter.SetConfig{
+		Policies: policies, Prefix: prefix, OnFailure: failure(p.OnFailure), Timeout: p.Timeout,
+	})
 	if err != nil {
 		return nil, err
 	}
-	middleware, err := httplimit.New(httplimit.Config{
+	return httplimit.New(httplimit.Config{
 		Decider: telling{s.set}, Policies: policies, Routes: routes, Default: httplimit.Route{Unlimited: true},
 		Identify: s.identify, OnUnidentified: httplimit.Unidentified{Status: http.StatusBadRequest}, OnError: httplimit.ErrorRefuses,
 		Refuse: func(w http.ResponseWriter, r *http.Request, p httplimit.Problem) {
@@ -74,21 +114,13 @@ func (e *experiment) serve(ctx context.Context, p *scenarios.Plan, a limiter.Alg
 			p.Write(w, r)
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s, s.start(ctx, p, middleware)
 }
 
-// start opens the catalogue and listens.
-func (s *service) start(ctx context.Context, p *scenarios.Plan, middleware *httplimit.Middleware) error {
-	var err error
-	if s.api, err = demo.Open(ctx, demo.Config{Seed: p.Seed, Timeout: 30 * time.Second}); err != nil {
-		return err
-	}
+// start listens.
+func (s *service) start(middleware *httplimit.Middleware) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen for the demo API: %w", err), s.api.Close())
+		return internal(fmt.Errorf("listen for the demo API: %w", err))
 	}
 	s.url = "http://" + listener.Addr().String()
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,11 +172,11 @@ const (
 // addressable reports whether all senders of a plan have an address.
 func addressable(p *scenarios.Plan) error {
 	if p.Keys > 1<<keyBits {
-		return fmt.Errorf("a service has %d senders at most, here are %d", 1<<keyBits, p.Keys)
+		return usagef("--set keys.count=1000", "a service has %d senders at most, here are %d", 1<<keyBits, p.Keys)
 	}
 	for _, phase := range p.Phases {
 		if phase.Pseudonym >= 1<<pseudonymBits {
-			return fmt.Errorf("a service knows pseudonyms below %d, phase %s has %d", 1<<pseudonymBits, phase.Name, phase.Pseudonym)
+			return usagef("--set phases."+phase.Name+".pseudonym=1", "a service knows pseudonyms below %d, phase %s has %d", 1<<pseudonymBits, phase.Name, phase.Pseudonym)
 		}
 	}
 	return nil

@@ -46,7 +46,8 @@ func parseDecision(text string) (limiter.Decision, error) {
 	var d limiter.Decision
 	var at int64
 	var source string
-	if _, err := fmt.Sscanf(text, "%t %d %d %d %d %d %s", &d.Allowed, &d.Limit, &d.Remaining, &d.RetryAfter, &d.ResetAfter, &at, &source); err != nil {
+	// A newline at the end, or words after the last one would be overlooked.
+	if _, err := fmt.Sscanf(text+"\n", "%t %d %d %d %d %d %s\n", &d.Allowed, &d.Limit, &d.Remaining, &d.RetryAfter, &d.ResetAfter, &at, &source); err != nil {
 		return d, fmt.Errorf("read %s %q: %w", decisionField, text, err)
 	}
 	d.At, d.Source = time.UnixMicro(at).UTC(), limiter.Source(source)
@@ -86,10 +87,16 @@ func (a *asked) Allow(ctx context.Context, r limiter.Request) (limiter.Decision,
 	switch {
 	case err != nil:
 		return limiter.Decision{}, err
-	case d.Allowed == (response.StatusCode == http.StatusTooManyRequests):
+	case d.Allowed == refuses(response.StatusCode, d.Source):
 		return limiter.Decision{}, errors.New("the service answered " + response.Status + " to a decision that says " + text)
 	}
 	return d, nil
+}
+
+// refuses reports whether a status is how a decision is refused: when nobody knows
+// of a quota that is exceeded it is 503.
+func refuses(status int, by limiter.Source) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && by == limiter.SourceFailClosed
 }
 
 // freshKey is a random key for pseudonyms.

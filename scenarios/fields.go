@@ -62,7 +62,9 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 			s.report(phases.Line, phases.Column, "phases is empty; a scenario needs at least one")
 		}
 	}
-	s.served(root, out)
+	for _, mistake := range split(out.served()) {
+		s.report(root.Line, root.Column, "%v", mistake)
+	}
 	s.wait("drain", drain, out, &out.Drain)
 	s.wait("late", late, out, &out.Late)
 	s.wait("timeout", timeout, out, &out.Timeout)
@@ -73,19 +75,6 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		s.sequence(checks, "checks", func(n *yaml.Node) { s.check(n, out) })
 	}
 	return out
-}
-
-// served wants a path of every phase, if there is a service, and else of none. A
-// service has no virtual time.
-func (s *source) served(root *yaml.Node, out *Scenario) {
-	for _, p := range out.Phases {
-		if (out.Service != "") != (p.Path != "") && p.Name != "" {
-			s.report(root.Line, root.Column, "phase %s: it has to have a path if the scenario has a service, and else none", p.Name)
-		}
-	}
-	if out.Service != "" && out.Clock != Server {
-		s.report(root.Line, root.Column, "service %s: it decides by the server's clock; say clock: server", out.Service)
-	}
 }
 
 // wait reads a field of the scenario that is a length of time; nil is absent.

@@ -72,6 +72,12 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 			s.report(place.Line, place.Column, "%s: %v", strings.TrimSpace("phase "+p.Name), m.err)
 		}
 	}
+	switch path := at.keys["path"]; {
+	case out.Service != "" && path == nil:
+		s.report(n.Line, n.Column, "%s: it needs a path of service %s", strings.TrimSpace("phase "+p.Name), out.Service)
+	case out.Service == "" && path != nil:
+		s.report(path.Line, path.Column, `path: only what has a "service" is asked for one`)
+	}
 	_, wrong := p.resolve(out.Limit, 0)
 	for _, m := range wrong {
 		place := at.values[m.field]

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -97,6 +98,9 @@ func NewPlan(s *Scenario) (*Plan, error) {
 	}
 	if err := p.address(s.Keys); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: keys: %w", s.Name, err)
+	}
+	if err := errors.Join(s.served(), p.served()); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: %w", s.Name, err)
 	}
 	slices.SortStableFunc(p.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	var err error

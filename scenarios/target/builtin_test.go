@@ -29,8 +29,9 @@ func name(id scenarios.Identity, attempt int) string {
 }
 
 // virtualBuiltins are the embedded scenarios under the virtual clock at a count,
-// or at their own for 0. Those that wait in real time are counted and left out, and
-// those that break Redis: it is the command line that makes their faults.
+// or at their own for 0 or if a tier in front has numbers of its own. Those that wait
+// in real time are counted and left out, and those that break Redis or stand in front
+// of a service: it is the command line that makes faults and services.
 func virtualBuiltins(t *testing.T, count int64) []*scenarios.Scenario {
 	t.Helper()
 	var all []*scenarios.Scenario
@@ -40,14 +41,14 @@ func virtualBuiltins(t *testing.T, count int64) []*scenarios.Scenario {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(sc.Faults) > 0 {
+		if len(sc.Faults) > 0 || sc.Service != "" {
 			continue
 		}
 		if sc.Clock != scenarios.Virtual {
 			left = append(left, b.Name)
 			continue
 		}
-		if count > 0 {
+		if count > 0 && sc.EdgeTier == nil {
 			sc.Limit.Max = count
 		}
 		all = append(all, sc)
@@ -78,8 +79,13 @@ func play(t *testing.T, s *backend.Server, sc *scenarios.Scenario, limiterName s
 		t.Fatal(err)
 	}
 	limiters := make([]limiter.Limiter, len(p.Phases))
+	tier := front(t, p)
 	for i, phase := range p.Phases {
-		if limiters[i], err = opened.Limiter(phase.Limit); err != nil {
+		origin, err := opened.Limiter(phase.Limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limiters[i], err = tier.Limiter(origin); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,6 +113,24 @@ func play(t *testing.T, s *backend.Server, sc *scenarios.Scenario, limiterName s
 		t.Fatal(err)
 	}
 	return played{opened, p, c, j}
+}
+
+// front is the tier of a plan.
+func front(t *testing.T, p *scenarios.Plan) *target.Fronted {
+	t.Helper()
+	if p.EdgeTier == nil {
+		return nil
+	}
+	c := *p.EdgeTier
+	c.Seed = p.Seed
+	tier, err := target.Front(&c, func(identity string) string {
+		client, _, _ := strings.Cut(identity, "-p")
+		return client
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tier
 }
 
 // asked are the checks that found something to say.
