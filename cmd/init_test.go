@@ -80,10 +80,11 @@ func TestInitKnowsEveryField(t *testing.T) {
 func TestInitExamplesAreRight(t *testing.T) {
 	text := filled(t, "100/1m", "log")[0].text
 	places := example.FindAllStringSubmatchIndex(text, -1)
-	// keys, cost, jitter, repeat, limit, skew, pseudonym, also, retry, round, a check,
-	// late, drain, on_failure, timeout, faults
-	if len(places) != 16 {
-		t.Errorf("%d examples, want 16", len(places))
+	// keys twice, cost, jitter, repeat, limit, senders, skip, skew, pseudonym, also,
+	// retry, round, a check, late, drain, on_failure, timeout, edge_tier,
+	// max_in_flight, faults
+	if len(places) != 21 {
+		t.Errorf("%d examples, want 21", len(places))
 	}
 	for _, at := range places {
 		line := text[at[2]:at[3]] + text[at[4]:at[5]]

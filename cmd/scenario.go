@@ -162,6 +162,9 @@ func (a *app) loadOne(n named, d scenarios.Defaults, set []scenarios.Assignment,
 // patient refuses what would take minutes of real time as one of many.
 func patient(p *scenarios.Plan) error {
 	const most = 20 * time.Second
+	if p.Service != "" {
+		return errors.New("it measures a service on this machine, which takes a while; name it to run it")
+	}
 	first, last := p.Span()
 	if took := last - first + p.Drain; p.Clock != scenarios.Virtual && took > most {
 		return fmt.Errorf("it takes %s of real time at this limit for each limiter; name it to run it", limiter.FormatDuration(took.Round(time.Second)))
