@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,7 @@ type experiment struct {
 
 	server  *backend.Server          // of the run that is under way
 	servers map[bool]*backend.Server // all that are open; the one for faults is true
+	opening sync.Mutex               // guards servers: an interrupt may come at any time
 	hard    context.Context          // ends with the second interrupt
 	id      string                   // of this invocation, in every key
 	opened  int                      // targets so far, in every key too
@@ -114,6 +116,8 @@ func (e *experiment) open(stop *interrupt) (report.Env, error) {
 	e.hard, cut = context.WithCancel(context.Background())
 	stop.onSecond(func() {
 		cut()
+		e.opening.Lock()
+		defer e.opening.Unlock()
 		for _, s := range e.servers {
 			s.Client().Close()
 		}
@@ -251,7 +255,7 @@ func (e *experiment) rest(interrupted bool) error {
 	for _, s := range e.scenarios {
 		for _, name := range s.limiters {
 			had := slices.ContainsFunc(e.cases, func(c report.Case) bool {
-				return c.Plan.Scenario == s.Name && c.Limiter == name
+				return c.Plan.Scenario == s.Name && c.Limiter == name && !c.Control
 			})
 			if had {
 				continue

@@ -20,7 +20,12 @@ func (e *experiment) use(stop *interrupt, injectable bool) error {
 	if e.servers[injectable] == nil {
 		s, err := backend.Open(stop.ctx, e.spec, backend.Options{Timeout: e.timeout, PoolSize: e.maxInFlight, Injectable: injectable})
 		if err == nil {
+			e.opening.Lock()
 			e.servers[injectable] = s
+			e.opening.Unlock()
+			if stop.twice() {
+				s.Client().Close() // the interrupt did not see it
+			}
 			err = s.Warm(stop.ctx, e.connections())
 		}
 		if err != nil && stop.ctx.Err() == nil {
@@ -79,8 +84,15 @@ func (e *experiment) inject(ctx context.Context, p *scenarios.Plan, number int, 
 	var victims []string
 	if planned.Kind == "eviction" {
 		var err error
-		if victims, _, err = e.server.Scan(ctx, mark+":*", mostVictims); err != nil {
+		var all bool
+		victims, all, err = e.server.Scan(ctx, mark+":*", mostVictims)
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("find keys to evict: %w", err)
+		case !all:
+			return nil, fmt.Errorf("evict keys: there are more than %d", mostVictims)
+		case len(victims) == 0:
+			return nil, errors.New("evict keys: there are none yet; place the fault behind some requests")
 		}
 	}
 	i, err := e.server.Inject(ctx, target.Fault(planned, p.Seed, victims))

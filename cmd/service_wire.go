@@ -36,8 +36,8 @@ func (t telling) Allow(ctx context.Context, j limiter.Joint) ([]limiter.Decision
 // tell writes it.
 func tell(w http.ResponseWriter, r *http.Request) {
 	if d, ok := r.Context().Value(told{}).(*limiter.Decision); ok && d.Source != "" {
-		w.Header().Set(decisionField, fmt.Sprintf("%t %d %d %d %d %d %s",
-			d.Allowed, d.Limit, d.Remaining, d.RetryAfter.Nanoseconds(), d.ResetAfter.Nanoseconds(), d.At.UnixMicro(), d.Source))
+		w.Header().Set(decisionField, fmt.Sprintf("%t %d %d %d %d %d %s %s",
+			d.Allowed, d.Limit, d.Remaining, d.RetryAfter.Nanoseconds(), d.ResetAfter.Nanoseconds(), d.At.UnixMicro(), d.Source, wordOf(d.Cause)))
 	}
 }
 
@@ -45,13 +45,42 @@ func tell(w http.ResponseWriter, r *http.Request) {
 func parseDecision(text string) (limiter.Decision, error) {
 	var d limiter.Decision
 	var at int64
-	var source string
+	var source, cause string
 	// A newline at the end, or words after the last one would be overlooked.
-	if _, err := fmt.Sscanf(text+"\n", "%t %d %d %d %d %d %s\n", &d.Allowed, &d.Limit, &d.Remaining, &d.RetryAfter, &d.ResetAfter, &at, &source); err != nil {
+	if _, err := fmt.Sscanf(text+"\n", "%t %d %d %d %d %d %s %s\n", &d.Allowed, &d.Limit, &d.Remaining, &d.RetryAfter, &d.ResetAfter, &at, &source, &cause); err != nil {
 		return d, fmt.Errorf("read %s %q: %w", decisionField, text, err)
 	}
 	d.At, d.Source = time.UnixMicro(at).UTC(), limiter.Source(source)
+	why, known := causes[cause]
+	if !known {
+		return d, fmt.Errorf("read %s %q: unknown cause %q", decisionField, text, cause)
+	}
+	d.Cause = why
 	return d, nil
+}
+
+// causes are what can be told of the cause of a decision in a word.
+var causes = map[string]error{
+	"-":       nil,
+	"unknown": limiter.ErrUnknown,
+	"open":    limiter.ErrCircuitOpen,
+	"busy":    limiter.ErrBusy,
+	"error":   errors.New("asking Redis failed"),
+}
+
+// wordOf is the word for a cause.
+func wordOf(cause error) string {
+	switch {
+	case cause == nil:
+		return "-"
+	case errors.Is(cause, limiter.ErrUnknown):
+		return "unknown"
+	case errors.Is(cause, limiter.ErrCircuitOpen):
+		return "open"
+	case errors.Is(cause, limiter.ErrBusy):
+		return "busy"
+	}
+	return "error"
 }
 
 // asked is a service over HTTP as a limiter. What it admits includes the work that
@@ -87,6 +116,8 @@ func (a *asked) Allow(ctx context.Context, r limiter.Request) (limiter.Decision,
 	switch {
 	case err != nil:
 		return limiter.Decision{}, err
+	case d.Allowed && response.StatusCode >= http.StatusInternalServerError:
+		return limiter.Decision{}, fmt.Errorf("%w: the service answered %s to a request that was admitted", limiter.ErrUnknown, response.Status)
 	case d.Allowed == refuses(response.StatusCode, d.Source):
 		return limiter.Decision{}, errors.New("the service answered " + response.Status + " to a decision that says " + text)
 	}

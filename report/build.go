@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -231,8 +232,8 @@ func (row *Row) time(cases []*Case, phase int) error {
 	service, response := newByOutcome(), newByOutcome()
 	for _, c := range cases {
 		for i, result := range c.Results {
-			if phase != wholeScenario && int(c.Plan.Arrivals[i].Phase) != phase {
-				continue
+			if phase != wholeScenario && int(c.Plan.Arrivals[i].Phase) != phase || result.Decision.Source == limiter.SourceEdge {
+				continue // who is denied in front does not meet the limiter
 			}
 			if err := service.add(result.Outcome, result.Done-result.Sent); err != nil {
 				return err
@@ -289,7 +290,7 @@ func (r *Report) addScenario(c *Case) {
 			Name: c.Plan.Scenario, Description: c.Description, SHA256: c.Hash, Seed: c.Plan.Seed,
 			Clock: c.Plan.Clock, Runs: c.Runs, Verdict: scenarios.Pass,
 			Limit:     Limit{Max: c.Plan.Limit.Max, WindowUS: c.Plan.Limit.Window.Microseconds()},
-			OnFailure: c.Plan.OnFailure,
+			OnFailure: c.Plan.OnFailure, Names: names(c.Plan), Skewed: skewed(c.Plan),
 		})
 	}
 	s, m := &r.Scenarios[at], c.Judgement.Measures
@@ -310,6 +311,22 @@ func (r *Report) addScenario(c *Case) {
 	lag.P50 = max(lag.P50, l.P50.Microseconds())
 	lag.P99 = max(lag.P99, l.P99.Microseconds())
 	lag.Max = max(lag.Max, l.Max.Microseconds())
+}
+
+// names is how many identities a client has; 0 if one.
+func names(p *scenarios.Plan) int {
+	known := map[int32]bool{}
+	for i := range p.Phases {
+		known[p.Identity(scenarios.Arrival{Phase: int32(i)}).Pseudonym] = true
+	}
+	if len(known) < 2 {
+		return 0
+	}
+	return len(known)
+}
+
+func skewed(p *scenarios.Plan) bool {
+	return p.Clock != scenarios.Server && slices.ContainsFunc(p.Phases, func(phase scenarios.PlannedPhase) bool { return phase.Skew != 0 })
 }
 
 func plannedFaults(p *scenarios.Plan) []PlannedFault {

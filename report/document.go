@@ -49,17 +49,21 @@ type Redis struct {
 
 // Scenario is the traffic and how well it was sent.
 type Scenario struct {
-	Name        string            `json:"name"`
-	Description string            `json:"description,omitempty"`
-	SHA256      string            `json:"sha256"`
-	Faults      []PlannedFault    `json:"faults,omitempty"`
-	OnFailure   string            `json:"on_failure,omitempty" jsonschema:"enum=error,enum=open,enum=closed,enum=local"`
-	Seed        uint64            `json:"seed"`
-	Clock       scenarios.Clock   `json:"clock" jsonschema:"enum=virtual,enum=server,enum=client"`
-	Runs        int               `json:"runs"`
-	Limit       Limit             `json:"limit"`
-	Verdict     scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
-	Schedule    Schedule          `json:"schedule"`
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	SHA256      string         `json:"sha256"`
+	Faults      []PlannedFault `json:"faults,omitempty"`
+	// Names is how many identities a client has whose uses do not count together;
+	// absent if one. Skewed says that the senders' clocks differ.
+	Names     int               `json:"names,omitempty"`
+	Skewed    bool              `json:"skewed,omitempty"`
+	OnFailure string            `json:"on_failure,omitempty" jsonschema:"enum=error,enum=open,enum=closed,enum=local"`
+	Seed      uint64            `json:"seed"`
+	Clock     scenarios.Clock   `json:"clock" jsonschema:"enum=virtual,enum=server,enum=client"`
+	Runs      int               `json:"runs"`
+	Limit     Limit             `json:"limit"`
+	Verdict   scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+	Schedule  Schedule          `json:"schedule"`
 }
 
 // PlannedFault is trouble that the scenario makes, as offsets from the edge; equal

@@ -53,9 +53,11 @@ func excess(s *Scenario, row Row) string {
 	case admitsByPolicy(row):
 		text += "; part of it was decided by the failure policy"
 		kept += " by the rest"
-	case row.Promise != nil && row.Promise.Kept && row.PeakInWindow > row.Promise.MaxInWindow:
-		text += "; a client has several names in this scenario"
+	case s.Names > 1:
+		text += fmt.Sprintf("; a client has %d names here, each with a budget", s.Names)
 		kept = " for each" + kept
+	case s.Skewed:
+		text += "; the senders' clocks differ"
 	case loses(s):
 		text += "; what was counted was lost with Redis"
 	case ok && a.Excess != "":
@@ -135,6 +137,9 @@ func faultNotes(s *Scenario, rows []Row) []note {
 		}
 		if row.LostTail > 0 {
 			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d admissions were lost with the failover.", row.LostTail)})
+		}
+		if row.Unknown > 0 {
+			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("of %d requests nobody knows whether they were counted, so what was admitted is an interval.", row.Unknown)})
 		}
 		if row.Overcounted != nil {
 			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("says that %.1f units are used for each that it can have counted.", *row.Overcounted)})

@@ -42,7 +42,7 @@ func columnsOf(r *Report, s *Scenario) []column {
 			return roundMicros(*row.RecoveryUS)
 		}, false},
 		{"denied", 1, func(row Row) string { return number(row.Denied) }, false},
-		{"errors", 1, errorRate, false},
+		{"errors", failing(r, s), errorRate, false},
 		{"peak in " + window, 0, peakCell, false},
 		{"promised", 4, promiseCell, false},
 		{"wrong +/-", 5, func(row Row) string {
@@ -193,6 +193,14 @@ func byPhase(r *Report, whole Row) string {
 		}
 	}
 	return strings.Join(parts, "+")
+}
+
+// failing is the rank of the errors: they are never left out where there are any.
+func failing(r *Report, s *Scenario) int {
+	if slices.ContainsFunc(shownRows(r, s), func(row Row) bool { return row.Errored+row.Unknown > 0 }) {
+		return 0
+	}
+	return 1
 }
 
 // limiterCell names a limiter, and a control run as such.

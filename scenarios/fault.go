@@ -47,6 +47,9 @@ type FaultKind struct {
 	// Takes are the fields, besides at and for, that a fault of this kind may have,
 	// and Needs those that it has to have.
 	Takes, Needs []string
+	// Silences says that Redis does not decide meanwhile, or not as it should, so
+	// that it has to come back.
+	Silences bool
 	// Connection says that single operations of a connection are hit; the others
 	// hit the server.
 	Connection bool
@@ -56,21 +59,21 @@ type FaultKind struct {
 // How they are made is known to package backend, by the same names.
 var FaultKinds = []FaultKind{
 	{Name: "latency", Doc: "replies are held back", Lasts: true, Connection: true, Takes: []string{"jitter", "every", "hits"}, Needs: []string{"delay"}},
-	{Name: "reset", Doc: "the connection is reset before the command is sent", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
-	{Name: "lost-reply", Doc: "the command runs, and its reply is lost with the connection", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
-	{Name: "partial", Doc: "the connection breaks when half of the command is sent, and nothing runs", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
-	{Name: "loading", Doc: "commands are answered as by a server that is loading its data", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
+	{Name: "reset", Silences: true, Doc: "the connection is reset before the command is sent", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
+	{Name: "lost-reply", Silences: true, Doc: "the command runs, and its reply is lost with the connection", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
+	{Name: "partial", Silences: true, Doc: "the connection breaks when half of the command is sent, and nothing runs", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
+	{Name: "loading", Silences: true, Doc: "commands are answered as by a server that is loading its data", Lasts: true, Connection: true, Takes: []string{"every", "hits"}},
 	{Name: "script-flush", Doc: "the server forgets all scripts"},
-	{Name: "restart", Doc: "the server is killed, and an empty one takes its place", Loss: LosesAll},
-	{Name: "outage", Doc: "the server is killed, and nobody is there until an empty one takes its place", Lasts: true, Loss: LosesAll},
-	{Name: "stall", Doc: "the server stands still, and goes on where it was", Lasts: true},
-	{Name: "pause", Doc: "the server makes all clients wait (CLIENT PAUSE)", Lasts: true},
-	{Name: "readonly", Doc: "the server is a read-only replica", Lasts: true},
-	{Name: "oom", Doc: "the server has no memory left and evicts nothing", Lasts: true},
+	{Name: "restart", Silences: true, Doc: "the server is killed, and an empty one takes its place", Loss: LosesAll},
+	{Name: "outage", Silences: true, Doc: "the server is killed, and nobody is there until an empty one takes its place", Lasts: true, Loss: LosesAll},
+	{Name: "stall", Silences: true, Doc: "the server stands still, and goes on where it was", Lasts: true},
+	{Name: "pause", Silences: true, Doc: "the server makes all clients wait (CLIENT PAUSE)", Lasts: true},
+	{Name: "readonly", Silences: true, Doc: "the server is a read-only replica", Lasts: true},
+	{Name: "oom", Silences: true, Doc: "the server has no memory left and evicts nothing", Lasts: true},
 	{Name: "eviction", Doc: "the server evicts the limiter's keys to make room for others", Loss: LosesAll},
-	{Name: "acl", Doc: "the user may not run scripts", Lasts: true},
-	{Name: "password", Doc: "the password is wrong, and all clients have to connect anew", Lasts: true},
-	{Name: "failover", Doc: "a replica that has seen nothing since the fault began takes the server's place at its end", Lasts: true, Loss: LosesTail},
+	{Name: "acl", Silences: true, Doc: "the user may not run scripts", Lasts: true},
+	{Name: "password", Silences: true, Doc: "the password is wrong, and all clients have to connect anew", Lasts: true},
+	{Name: "failover", Silences: true, Doc: "a replica that has seen nothing since the fault began takes the server's place at its end", Lasts: true, Loss: LosesTail},
 }
 
 // FaultKindNamed finds a kind by its name.
@@ -107,8 +110,9 @@ func (f PlannedFault) Of() FaultKind {
 
 // FaultResult is what became of a planned fault, on the stopwatch of the results.
 type FaultResult struct {
-	// Made says that the fault's time came.
-	Made bool
+	// Made says that the fault's time came, and Failed that it could not be put in
+	// force all the same: then nothing was lost.
+	Made, Failed bool
 	// Begin is when it began to be put in force, and Force when it was; Lift is when
 	// it began to be lifted, and End when all was well again.
 	Begin, Force, Lift, End time.Duration
@@ -175,12 +179,12 @@ func (p *Plan) Faultless() *Plan {
 	return &without
 }
 
-// aftermath is how long after the end of a fault its consequences may last:
-// connections are opened again, a circuit closes.
-const aftermath = time.Second
+// Aftermath is how long after the end of a fault its consequences may last in real
+// time: connections are opened again, a circuit closes.
+const Aftermath = time.Second
 
 // Touches reports whether a request was in flight while the fault was made, in
-// force or lifted, or so shortly after it that it can still have suffered.
-func (f FaultResult) Touches(r Result) bool {
-	return f.Made && r.Done >= f.Begin && r.Sent <= f.End+aftermath && r.Outcome != Missed
+// force or lifted, or within some time after it.
+func (f FaultResult) Touches(r Result, after time.Duration) bool {
+	return f.Made && r.Done >= f.Begin && r.Sent <= f.End+after && r.Outcome != Missed
 }

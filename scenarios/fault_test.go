@@ -166,8 +166,39 @@ func TestFaultless(t *testing.T) {
 	}
 }
 
-// Pseudonyms that a limiter is told together are one identity, however they are
-// chained; others stay apart.
+// Two names of one client are all that a limiter can be told.
+func TestChainsOfNames(t *testing.T) {
+	for _, phases := range [][]string{
+		{"name: a, shape: burst, count: 1, pseudonym: 2, also: 1", "name: b, shape: burst, count: 1, pseudonym: 3, also: 2"},
+		{"name: a, shape: burst, count: 1, pseudonym: 1, also: 3", "name: b, shape: burst, count: 1, pseudonym: 2, also: 3"},
+	} {
+		if _, err := scenarios.NewPlan(scenario(t, "10/1m", phases...)); err == nil || !strings.Contains(err.Error(), "two names at most") {
+			t.Errorf("%q: error %v", phases, err)
+		}
+	}
+}
+
+// Of the faults of a server one has to be over before the next; those of
+// connections can be in force beside anything.
+func TestOverlappingFaults(t *testing.T) {
+	for _, row := range []struct {
+		faults []string
+		ok     bool
+	}{
+		{[]string{"at: 1s, for: 2s, kind: stall", "at: 2s, for: 2s, kind: failover"}, false},
+		{[]string{"at: 1s, for: 2s, kind: stall", "at: 2s, kind: restart"}, false},
+		{[]string{"at: 1s, for: 1s, kind: stall", "at: 2s, for: 2s, kind: failover"}, true},
+		{[]string{"at: 1s, kind: restart", "at: 1s, kind: script-flush"}, true},
+		{[]string{"at: 1s, for: 2s, kind: stall", "at: 2s, for: 2s, kind: reset"}, true},
+	} {
+		text := "name: a, at: 0s, for: 9s, shape: constant, count: 9}\nfaults:\n- {" + strings.Join(row.faults, "}\n- {")
+		if _, err := scenarios.NewPlan(scenario(t, "10/1m", text)); (err == nil) != row.ok {
+			t.Errorf("%q: error %v", row.faults, err)
+		}
+	}
+}
+
+// Pseudonyms that a limiter is told together are one identity; others stay apart.
 func TestIdentity(t *testing.T) {
 	for _, row := range []struct {
 		phases []string // pseudonym, and what is told too
@@ -177,11 +208,9 @@ func TestIdentity(t *testing.T) {
 		{[]string{"0", "1", "2"}, []int32{0, 1, 2}, "nobody is told anything"},
 		{[]string{"1", "2, also: 1"}, []int32{1, 1}, "the new one counts the old one too"},
 		{[]string{"2, also: 1", "2"}, []int32{1, 1}, "wherever it is told"},
-		{[]string{"1", "2, also: 1", "3, also: 2", "4"}, []int32{1, 1, 1, 4}, "a chain is one, and who is not in it is not"},
-		{[]string{"3, also: 2", "1", "2, also: 1"}, []int32{1, 1, 1}, "in any order"},
+		{[]string{"1", "2, also: 1", "1, also: 2", "4"}, []int32{1, 1, 1, 4}, "told from both sides, and who is not told is not"},
 		{[]string{"1, also: 2", "2"}, []int32{1, 1}, "the lowest number, whichever is the second name"},
 		{[]string{"0, also: 0", "1"}, []int32{0, 1}, "the same name twice is one name"},
-		{[]string{"1, also: 3", "2, also: 3", "3"}, []int32{1, 1, 1}, "two that share a second name share a history"},
 	} {
 		var phases []string
 		for i, p := range row.phases {
@@ -217,14 +246,14 @@ func TestTouches(t *testing.T) {
 		{22*s + 1, 23 * s, false, "later than that"},
 	} {
 		r := scenarios.Result{Sent: row.sent, Done: row.done, Outcome: scenarios.Errored}
-		if f.Touches(r) != row.want {
+		if f.Touches(r, scenarios.Aftermath) != row.want {
 			t.Errorf("sent %s, done %s: %t, want %t (%s)", row.sent, row.done, !row.want, row.want, row.why)
 		}
 	}
-	if (scenarios.FaultResult{}).Touches(scenarios.Result{Outcome: scenarios.Errored}) {
+	if (scenarios.FaultResult{}).Touches(scenarios.Result{Outcome: scenarios.Errored}, scenarios.Aftermath) {
 		t.Error("a fault whose time never came touches a request")
 	}
-	if f.Touches(scenarios.Result{Sent: 15 * s, Done: 15 * s, Outcome: scenarios.Missed}) {
+	if f.Touches(scenarios.Result{Sent: 15 * s, Done: 15 * s, Outcome: scenarios.Missed}, scenarios.Aftermath) {
 		t.Error("a request that was never sent is touched")
 	}
 }

@@ -123,10 +123,48 @@ func NewPlan(s *Scenario) (*Plan, error) {
 		}
 		p.Faults = append(p.Faults, planned)
 	}
+	if err := p.oneAtATime(); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: %w", s.Name, err)
+	}
+	if err := p.twoNames(); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: %w", s.Name, err)
+	}
 	if s.Clock == Virtual && p.Drain > 0 {
 		return nil, fmt.Errorf("plan scenario %s: drain waits in real time; choose --clock server or client", s.Name)
 	}
 	return p, nil
+}
+
+// oneAtATime refuses faults of the server that overlap: one has to be over before
+// another can be made.
+func (p *Plan) oneAtATime() error {
+	for i, a := range p.Faults {
+		for _, b := range p.Faults[i+1:] {
+			apart := a.End <= b.At || b.End <= a.At
+			if !a.Of().Connection && !b.Of().Connection && !apart {
+				return fmt.Errorf("faults: %s at %s and %s at %s overlap; of those of the server only one can be in force", a.Kind, Offset(a.At), b.Kind, Offset(b.At))
+			}
+		}
+	}
+	return nil
+}
+
+// twoNames refuses clients with more than two names that count together: a limiter
+// is told two.
+func (p *Plan) twoNames() error {
+	others := map[int32]int32{}
+	for _, phase := range p.Phases {
+		if phase.Also == nil || *phase.Also == phase.Pseudonym {
+			continue
+		}
+		for _, pair := range [][2]int32{{phase.Pseudonym, *phase.Also}, {*phase.Also, phase.Pseudonym}} {
+			if other, known := others[pair[0]]; known && other != pair[1] {
+				return fmt.Errorf("phase %s: pseudonym %d counts together with %d and with %d; a limiter is told two names at most", phase.Name, pair[0], other, pair[1])
+			}
+			others[pair[0]] = pair[1]
+		}
+	}
+	return nil
 }
 
 // edgeTier is the coarse tier in numbers; nil if there is none.

@@ -66,7 +66,9 @@ local room = (window - ahead) * max - parts
 
 local allowed = cost <= max and cost * window <= room
 local retry_after = 0
-if allowed then
+if allowed and cost == 0 then
+  retry_after = 0 -- a look at what there is
+elseif allowed then
   local used = parts + cost * window
   local whole = math.floor(used / max)
   ahead, parts, room = ahead + whole, used - whole * max, room - cost * window

@@ -161,7 +161,7 @@ func lostOperations(c *Case) map[scenarios.Identity][]operation {
 
 // identities are those of histories, in order: a map has none, and the same case
 // has to be judged in the same words.
-func identities(histories map[scenarios.Identity][]operation) []scenarios.Identity {
+func identities[T any](histories map[scenarios.Identity][]T) []scenarios.Identity {
 	return slices.SortedFunc(maps.Keys(histories), func(a, b scenarios.Identity) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Pseudonym, b.Pseudonym))
 	})

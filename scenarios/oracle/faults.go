@@ -13,8 +13,16 @@ import (
 
 // onPurpose reports whether a request can have suffered from a fault that the
 // scenario made.
+//
+// After the end of a fault a connection may still have to be made again, in real
+// time. An error that the server answers with then is the limiter's own, and when
+// time is virtual everything that comes later is.
 func onPurpose(c *Case, r scenarios.Result) bool {
-	return slices.ContainsFunc(c.Faults, func(f scenarios.FaultResult) bool { return f.Touches(r) })
+	after := scenarios.Aftermath
+	if c.Plan.Clock == scenarios.Virtual || limiter.Answered(r.Err) {
+		after = 0
+	}
+	return slices.ContainsFunc(c.Faults, func(f scenarios.FaultResult) bool { return f.Touches(r, after) })
 }
 
 // byPolicy reports whether the failure policy decided, and not the limiter.
@@ -53,7 +61,7 @@ type loss struct {
 func losses(c *Case) []loss {
 	var all []loss
 	for i, f := range c.Faults {
-		if !f.Made {
+		if !f.Made || f.Failed {
 			continue
 		}
 		made, lifted := span{f.Begin, f.Force}, span{f.Lift, f.End}
@@ -86,7 +94,10 @@ func lives(c *Case, ops []operation) (histories [][]operation, exact bool) {
 		ops = ops[n:]
 		if kept = nil; !l.all {
 			exact = exact && !slices.ContainsFunc(life, l.cut.during)
-			kept = slices.DeleteFunc(slices.Clone(life), func(op operation) bool { return op.done > l.cut.from })
+			kept = slices.DeleteFunc(slices.Clone(life), func(op operation) bool {
+				// A request without a reply may have been decided as soon as it was sent.
+				return op.done > l.cut.from && (!op.lost || op.sent >= l.cut.from)
+			})
 		}
 	}
 	return append(histories, slices.Concat(kept, ops)), exact
@@ -125,7 +136,7 @@ func faults(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 func lostTail(c *Case) int64 {
 	n := int64(0)
 	for i, f := range c.Faults {
-		if !f.Made || c.Plan.Faults[i].Of().Loss != scenarios.LosesTail {
+		if !f.Made || f.Failed || c.Plan.Faults[i].Of().Loss != scenarios.LosesTail {
 			continue
 		}
 		for _, r := range c.Results {
@@ -237,7 +248,8 @@ func localCap(c *Case) []scenarios.Finding {
 		byIdentity[id] = append(byIdentity[id], decided{at: trueTime(c, a, r).UnixMicro(), cost: a.Cost, admitted: true, phase: a.Phase})
 	}
 	worst := c.Algorithm.Worst(loosest(c.Plan))
-	for id, history := range byIdentity {
+	for _, id := range identities(byIdentity) {
+		history := byIdentity[id]
 		slices.SortStableFunc(history, func(a, b decided) int { return cmp.Compare(a.at, b.at) })
 		if most := peak(history, c.Plan.Limit.Window); most > worst {
 			return failed("policy", fmt.Sprintf("the local cap of %s admitted %d to client %d within a window; %s promises at most %d", c.Name, most, id.Key, c.Algorithm.Name, worst))

@@ -12,8 +12,8 @@ import (
 // Redis, as soon as somebody asks; nil if there was none.
 func recovery(c *Case) *time.Duration {
 	var longest *time.Duration
-	for _, f := range c.Faults {
-		if !f.Made || f.Err != nil {
+	for i, f := range c.Faults {
+		if !f.Made || f.Err != nil || !c.Plan.Faults[i].Of().Silences {
 			continue
 		}
 		first, asked := time.Duration(-1), time.Duration(-1)

@@ -78,6 +78,7 @@ func (s *saboteur) next(ctx context.Context) {
 		result.Hits = -1
 		result.Begin = s.run.watch()
 		s.forced[e.fault], result.Err = s.run.Inject(ctx, e.fault)
+		result.Failed = result.Err != nil
 		result.Force = s.run.watch()
 		return
 	}
@@ -128,5 +129,5 @@ func (s *saboteur) inRealTime(ctx, sending context.Context) (finish func()) {
 
 // delayed reports whether a request was in flight while there was trouble.
 func (s *saboteur) delayed(r scenarios.Result) bool {
-	return slices.ContainsFunc(s.results, func(f scenarios.FaultResult) bool { return f.Touches(r) })
+	return slices.ContainsFunc(s.results, func(f scenarios.FaultResult) bool { return f.Touches(r, scenarios.Aftermath) })
 }

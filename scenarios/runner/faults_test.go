@@ -315,7 +315,7 @@ func TestFaultsInRealTime(t *testing.T) {
 	for _, clock := range []scenarios.Clock{scenarios.Server, scenarios.Client} {
 		for _, takes := range []time.Duration{0, 400 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
-				p := faulted(t, clock, 12, "at: 1s, for: 1s, kind: outage", "at: 500ms, kind: script-flush", "at: 2600ms, for: 1h, kind: stall", "at: 1h, kind: restart")
+				p := faulted(t, clock, 12, "at: 1s, for: 1s, kind: outage", "at: 500ms, kind: script-flush", "at: 2600ms, for: 1h, kind: reset", "at: 1h, kind: restart")
 				d := newDiary(p)
 				var zero time.Time
 				c := bubbled(p, answers(0))
@@ -357,7 +357,7 @@ func TestInterruptLiftsFaultsInRealTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		p := faulted(t, scenarios.Server, 12, "at: 400ms, for: 1h, kind: stall", "at: 2s, for: 1h, kind: outage")
+		p := faulted(t, scenarios.Server, 12, "at: 400ms, for: 1h, kind: reset", "at: 2s, for: 1h, kind: outage")
 		d := newDiary(p)
 		calls := 0
 		c := bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
