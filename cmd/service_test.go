@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -201,6 +203,7 @@ func TestDecisionsSurviveTheWire(t *testing.T) {
 			RetryAfter: time.Duration(span.Draw(t, "retry")), ResetAfter: time.Duration(span.Draw(t, "reset")),
 			At:     time.UnixMicro(rapid.Int64Range(-1<<50, 1<<55).Draw(t, "at")).UTC(),
 			Source: rapid.SampledFrom([]limiter.Source{limiter.SourceRedis, limiter.SourceFailOpen, limiter.SourceFailClosed, limiter.SourceLocal}).Draw(t, "source"),
+			Cause:  causes[rapid.SampledFrom(slices.Sorted(maps.Keys(causes))).Draw(t, "cause")],
 		}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -209,7 +212,7 @@ func TestDecisionsSurviveTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(d, got); diff != "" {
+		if diff := cmp.Diff(d, got, cmpopts.EquateErrors()); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -217,7 +220,7 @@ func TestDecisionsSurviveTheWire(t *testing.T) {
 
 // What is no decision is an error, and nothing is told when there is none.
 func TestDecisionsThatAreNone(t *testing.T) {
-	for _, text := range []string{"", "true", "yes 1 1 0 0 0 redis", "true 1 1 0 0 0", "true 1.5 1 0 0 0 redis", "true 1 1 0 0 99999999999999999999 redis", "true 1 1 0 0 0 redis redis"} {
+	for _, text := range []string{"", "true", "yes 1 1 0 0 0 redis", "true 1 1 0 0 0", "true 1.5 1 0 0 0 redis", "true 1 1 0 0 99999999999999999999 redis", "true 1 1 0 0 0 redis redis", "true 1 1 0 0 0 redis"} {
 		if d, err := parseDecision(text); err == nil {
 			t.Errorf("%q is %+v", text, d)
 		}
@@ -233,7 +236,7 @@ func TestDecisionsThatAreNone(t *testing.T) {
 
 // An answer that does not fit its decision is an error: then one of them is a lie.
 func TestAnswersAgreeWithDecisions(t *testing.T) {
-	const yes, no = "true 5 4 0 1000 7 redis", "false 5 0 1000 1000 7 redis"
+	const yes, no = "true 5 4 0 1000 7 redis -", "false 5 0 1000 1000 7 redis -"
 	for _, row := range []struct {
 		decision string
 		status   int
@@ -241,13 +244,13 @@ func TestAnswersAgreeWithDecisions(t *testing.T) {
 		why      string
 	}{
 		{yes, 200, "redis", ""},
-		{yes, 503, "redis", "the work behind the limiter failed, and that is not its fault"},
+		{yes, 503, "unknown", "counted, and the work behind the limiter failed"},
 		{yes, 429, "error", "refused although it was admitted"},
 		{no, 429, "redis", ""},
 		{no, 200, "error", "served although it was denied"},
 		{no, 503, "error", "Redis knew of a quota, so the answer is 429"},
-		{"false 5 0 0 0 7 fail-closed", 503, "fail-closed", "nobody knew of a quota"},
-		{"true 5 5 0 0 7 fail-open", 200, "fail-open", ""},
+		{"false 5 0 0 0 7 fail-closed open", 503, "fail-closed", "nobody knew of a quota"},
+		{"true 5 5 0 0 7 fail-open unknown", 200, "fail-open", ""},
 		{"", 503, "unknown", "nothing is told of a request that was not decided"},
 		{"", 200, "unknown", ""},
 		{"nonsense", 200, "error", ""},

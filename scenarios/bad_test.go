@@ -89,6 +89,18 @@ var bad = []struct{ file, why string }{
 	{"drain-list", "a list of waits"},
 	{"late-number", "late by 5 of what"},
 	{"check-clock", "a check for a clock that is none"},
+	{"edge-tiers", "a tier of which everything is wrong"},
+	{"edge-tier-empty", "a tier without a limit"},
+	{"edge-tier-range", "what only the tier itself knows to be wrong, three at once"},
+	{"services", "paths that are none or missing, and what a service does not go with"},
+	{"no-service", "a path that nobody is asked for"},
+	{"senders", "numbers of senders that cannot be"},
+	{"addresses", "one address is no network, and other numbers"},
+	{"addresses-masked", "a network with an address in it, with what it is"},
+	{"addresses-few", "more keys than addresses"},
+	{"addresses-step", "steps that are wider than the network"},
+	{"addresses-client", "clients of IPv4 that are longer than an address"},
+	{"addresses-none", "steps and clients of no addresses"},
 	{"check-dimensions", "numbers for durations, durations for numbers, and a percentile that is not there"},
 }
 

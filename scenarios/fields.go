@@ -42,7 +42,10 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"faults", false, func(_, v *yaml.Node) { faults = v }},
 		{"on_failure", false, s.into(&out.OnFailure, s.oneOf("on_failure", FailurePolicies))},
 		{"edge_tier", false, func(_, v *yaml.Node) { out.EdgeTier = s.edgeTier(v, out) }},
-		{"service", false, s.into(&out.Service, s.oneOf("service", Services))},
+		{"service", false, func(key, v *yaml.Node) {
+			s.service = true
+			s.into(&out.Service, s.oneOf("service", Services))(key, v)
+		}},
 		{"max_in_flight", false, s.whole("max_in_flight", maxInFlight, &out.MaxInFlight)},
 		{"timeout", false, func(_, v *yaml.Node) { timeout = v }},
 		{"drain", false, func(_, v *yaml.Node) { drain = v }},
@@ -144,10 +147,14 @@ func (s *source) limit(n *yaml.Node, to *limiter.Limit) {
 	}
 }
 
-// split takes a joined error apart; nil has no parts.
+// split takes a joined error apart, whatever it is joined of; nil has no parts.
 func split(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+		var parts []error
+		for _, part := range joined.Unwrap() {
+			parts = append(parts, split(part)...)
+		}
+		return parts
 	}
 	if err == nil {
 		return nil

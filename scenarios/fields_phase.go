@@ -75,7 +75,7 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 	switch path := at.keys["path"]; {
 	case out.Service != "" && path == nil:
 		s.report(n.Line, n.Column, "%s: it needs a path of service %s", strings.TrimSpace("phase "+p.Name), out.Service)
-	case out.Service == "" && path != nil:
+	case !s.service && path != nil:
 		s.report(path.Line, path.Column, `path: only what has a "service" is asked for one`)
 	}
 	_, wrong := p.resolve(out.Limit, 0)
@@ -103,7 +103,7 @@ func (s *source) phaseName(n *yaml.Node, p Phase) {
 // path reads what is requested of a service.
 func (s *source) path(n *yaml.Node) (string, bool) {
 	text, ok := s.text(n, "path")
-	if u, err := url.ParseRequestURI(text); ok && (err != nil || u.Host != "" || u.Fragment != "" || !strings.HasPrefix(text, "/")) {
+	if u, err := url.ParseRequestURI(text); ok && (err != nil || u.Host != "" || !strings.HasPrefix(text, "/") || strings.Contains(text, "#")) {
 		s.report(n.Line, n.Column, "path %q: want a path that begins with /, with its query", clip(text))
 		return "", false
 	}

@@ -62,6 +62,7 @@ type source struct {
 	lines    []string
 	problems Problems
 	phases   []string // names so far
+	service  bool     // the scenario names one, known or not
 }
 
 // report notes a mistake at a place.
