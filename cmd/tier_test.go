@@ -102,10 +102,13 @@ func TestTierIsReported(t *testing.T) {
 		file:         func(r report.Row) int64 { return foretold(t, r.Limiter).ByEdge },
 	} {
 		var table, out, errs bytes.Buffer
-		if code := Main([]string{"run", name, "-a", "all", "--redis", "embedded"}, still(&table, &errs)); code != exitOK {
+		h := System()
+		h.Out, h.Err = &table, &errs
+		if code := Main([]string{"run", name, "-a", "all", "--redis", "embedded"}, h); code != exitOK {
 			t.Fatalf("exit %d\n%s%s", code, table.String(), errs.String())
 		}
-		if code := Main([]string{"run", name, "-a", "all", "--redis", "embedded", "-o", "json"}, still(&out, &errs)); code != exitOK {
+		h.Out = &out
+		if code := Main([]string{"run", name, "-a", "all", "--redis", "embedded", "-o", "json"}, h); code != exitOK {
 			t.Fatalf("exit %d\n%s", code, errs.String())
 		}
 		r, err := report.Decode(out.Bytes())
