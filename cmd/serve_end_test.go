@@ -156,6 +156,42 @@ func TestServeSecondInterruptEnds(t *testing.T) {
 	}
 }
 
+// Two interrupts before anybody waits for the second are two all the same.
+func TestServeTwoInterruptsAtOnce(t *testing.T) {
+	signals := make(chan os.Signal, 2)
+	a := &app{Host: Host{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
+	stop := a.watchSignals()
+	defer stop.stop()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, gone := make(chan struct{}), make(chan error, 1)
+	server := newServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done()
+	}), slog.New(slog.DiscardHandler))
+	go func() {
+		_, err := http.Get("http://" + l.Addr().String())
+		gone <- err
+	}()
+	ended := make(chan error, 1)
+	starts := make(chan struct{})
+	go func() {
+		<-starts
+		ended <- answer(stop, l, server)
+	}()
+	go func() { _ = server.Serve(l) }() // until answer does
+	<-asked
+	signals <- os.Interrupt
+	signals <- os.Interrupt
+	eventually(t, "both have come", stop.twice)
+	close(starts)
+	eventually(t, "nothing is waited for", func() bool { return len(ended) == 1 })
+	<-gone
+	http.DefaultClient.CloseIdleConnections()
+}
+
 // SIGTERM is how services are ended.
 func TestServeEndsByTerm(t *testing.T) {
 	s := serve(t, "--redis", "embedded")
