@@ -91,6 +91,7 @@ var bad = []struct{ file, why string }{
 	{"check-clock", "a check for a clock that is none"},
 	{"edge-tiers", "a tier of which everything is wrong"},
 	{"edge-tier-empty", "a tier without a limit"},
+	{"edge-tier-both", "a tier with two limits"},
 	{"edge-tier-range", "what only the tier itself knows to be wrong, three at once"},
 	{"services", "paths that are none or missing, and what a service does not go with"},
 	{"no-service", "a path that nobody is asked for"},
