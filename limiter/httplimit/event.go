@@ -62,7 +62,9 @@ func (e *Event) shadow(i int) bool { return e.Shadow || e.Decisions[i].Shadow }
 
 // Log observes by writing to l: refusals as Info, what could not be decided as
 // Warn, the rest as Debug. It writes patterns, policies and sources and never a
-// path, a key or the text of an error, all of which may hold an identity.
+// path, a key or the text of an error, all of which may hold an identity. That a
+// failure policy decides is told once an outage by the Logger of the limiter, and
+// not with every request.
 func Log(l *slog.Logger) func(context.Context, Event) {
 	return func(ctx context.Context, e Event) {
 		level := e.level()
@@ -93,7 +95,7 @@ func Log(l *slog.Logger) func(context.Context, Event) {
 
 func (e *Event) level() slog.Level {
 	switch {
-	case e.Outcome == OutcomeErrored || e.Outcome == OutcomeUnpriced || e.failedTo() != "":
+	case e.Outcome == OutcomeErrored || e.Outcome == OutcomeUnpriced:
 		return slog.LevelWarn
 	case e.Outcome == OutcomeAdmitted && len(e.deniedBy()) == 0 || e.Outcome == OutcomeGone:
 		return slog.LevelDebug

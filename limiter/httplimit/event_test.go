@@ -110,7 +110,7 @@ func TestLogLevels(t *testing.T) {
 	}{
 		{event(httplimit.OutcomeAdmitted, limiter.Decision{Allowed: true}), "DEBUG"},
 		{event(httplimit.OutcomeAdmitted, limiter.Decision{Shadow: true}), "INFO"},
-		{event(httplimit.OutcomeAdmitted, limiter.Decision{Allowed: true, Source: limiter.SourceFailOpen, Cause: errors.New("x")}), "WARN"},
+		{event(httplimit.OutcomeAdmitted, limiter.Decision{Allowed: true, Source: limiter.SourceFailOpen, Cause: errors.New("x")}), "DEBUG"},
 		{event(httplimit.OutcomeDenied, limiter.Decision{}), "INFO"},
 		{event(httplimit.OutcomeErrored), "WARN"},
 		{event(httplimit.OutcomeUnpriced), "WARN"},
