@@ -39,6 +39,7 @@ const exitCodes = `rlbench ends with one of these codes:
   130  interrupted by SIGINT, after a partial report
   143  terminated by SIGTERM, after a partial report
 
+Serve ends with 0 when it is interrupted and nothing is under way any more.
 When several apply: 5, then 129, 130 or 143, then 4, 1, 3, 0.
 The last line on stderr repeats it, for wrappers that hide exit codes:
 rlbench: verdict=pass exit=0`

@@ -101,6 +101,9 @@ func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if p.OnFailure == "open" || p.OnFailure == "local" {
+		fmt.Fprintf(w, "\nadmits and peaks include what the failure policy %q admits; the worst case is that of Redis alone\n", p.OnFailure)
+	}
 	if arrivals {
 		return writeArrivals(w, p)
 	}

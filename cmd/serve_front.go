@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -59,9 +60,18 @@ func (o *serveOptions) front(client limiter.Processor, log *slog.Logger, now fun
 	f.middleware, err = httplimit.New(httplimit.Config{
 		Decider: set, Policies: policies, Routes: routes, Default: httplimit.Route{Unlimited: true},
 		Identify: f.identify, OnUnidentified: httplimit.Unidentified{Status: http.StatusForbidden}, OnError: httplimit.ErrorRefuses,
-		Dialects: o.chosenDialects(), Jitter: o.jitter, Shadow: o.shadow, Observe: httplimit.Log(log),
+		Dialects: o.chosenDialects(), Jitter: o.jitter, Shadow: o.shadow, Observe: o.observe(log),
 	})
 	return f, err
+}
+
+// observe tells what would be refused. What is refused is what load testers come
+// for, thousands of times, and /metrics counts it.
+func (o *serveOptions) observe(log *slog.Logger) func(context.Context, httplimit.Event) {
+	if !o.shadow {
+		return nil
+	}
+	return httplimit.Log(log)
 }
 
 // namer has a key that is kept in a file, or one that is gone with the process.

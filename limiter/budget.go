@@ -50,12 +50,13 @@ func validBudget(a Algorithm, l Limit, policy string) error {
 	return errors.Join(errs...)
 }
 
-// keys are those of an identity's names, the one to write first.
-func (b *budget) keys(slot, name, also string) []string {
+// appendKeys adds the keys of an identity's names, the one to write first.
+func (b *budget) appendKeys(keys []string, slot, name, also string) []string {
+	keys = append(keys, b.key(slot, name))
 	if also == "" || also == name {
-		return []string{b.key(slot, name)}
+		return keys
 	}
-	return []string{b.key(slot, name), b.key(slot, also)}
+	return append(keys, b.key(slot, also))
 }
 
 // key puts what a cluster hashes between braces: the slot if there is one, else
@@ -84,12 +85,13 @@ func (b *budget) decision(n [4]int64, now int64) Decision {
 	return d
 }
 
-// together refuses keys that a cluster would refuse, with a better message. Other
-// servers take any.
-func together(client Processor, keys []string) error {
-	if _, cluster := client.(*redis.ClusterClient); !cluster {
-		return nil
-	}
+func isCluster(client Processor) bool {
+	_, ok := client.(*redis.ClusterClient)
+	return ok
+}
+
+// together refuses keys that a cluster would refuse, with a better message.
+func together(keys []string) error {
 	for _, key := range keys[1:] {
 		if Slot(key) != Slot(keys[0]) {
 			return errors.New("decide in Redis: names of one client are in several slots of the cluster; set Slot to a label that they share")

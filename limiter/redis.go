@@ -57,6 +57,7 @@ type Config struct {
 type Redis struct {
 	budget
 	client   Processor
+	cluster  bool // keys of several slots cannot be asked for at once
 	guard    *guard
 	fallback *fallback
 	ttlFloor any // boxed once
@@ -81,6 +82,7 @@ func New(client Processor, c Config) (*Redis, error) {
 	return &Redis{
 		budget:   newBudget(client, c.Algorithm, c.Limit, c.Prefix, c.Policy),
 		client:   client,
+		cluster:  isCluster(client),
 		guard:    g,
 		fallback: newFallback(g, c.Policy, c.Algorithm, c),
 		ttlFloor: milliseconds(c.TTLFloor),
@@ -126,7 +128,7 @@ func (l *Redis) Keys(identity string) []string { return l.KeysOf(Request{Key: id
 
 // KeysOf are the names of all keys that a request touches; the first is the one
 // that it writes.
-func (l *Redis) KeysOf(r Request) []string { return l.keys(r.Slot, r.Key, r.Also) }
+func (l *Redis) KeysOf(r Request) []string { return l.appendKeys(nil, r.Slot, r.Key, r.Also) }
 
 // Allow decides r and charges it if it is admitted, in one round trip. It sends
 // the request to Redis at most once: if the reply is lost, the error wraps
@@ -168,13 +170,14 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 	if err := r.Validate(); err != nil {
 		return Decision{}, err
 	}
-	keys := l.KeysOf(r)
-	if err := together(l.client, keys); err != nil {
-		return Decision{}, err
+	if l.cluster && r.Also != "" {
+		if err := together(l.KeysOf(r)); err != nil {
+			return Decision{}, err
+		}
 	}
 	var d Decision
 	err := l.guard.ask(ctx, func(ctx context.Context) (err error) {
-		d, err = l.ask(ctx, keys, r, nonce)
+		d, err = l.ask(ctx, r, nonce)
 		return err
 	})
 	if err != nil {
@@ -185,7 +188,8 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 }
 
 // ask gets a decision from Redis, unless it is too late to ask.
-func (l *Redis) ask(ctx context.Context, keys []string, r Request, nonce string) (Decision, error) {
+func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, error) {
+	keys := l.appendKeys(make([]string, 0, 2), r.Slot, r.Key, r.Also)
 	reply, err := l.script.Run(ctx, keys, instant(r.At), l.window, l.max, units(r.Cost), nonce, l.ttlFloor)
 	if err != nil {
 		return Decision{}, err

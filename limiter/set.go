@@ -91,7 +91,7 @@ func (c SetConfig) config(p Policy) Config {
 // same prefix, policy name, algorithm and window. It is safe for concurrent use
 // and needs no closing; the client belongs to the caller.
 type Set struct {
-	client   Processor
+	cluster  bool // keys of several slots cannot be asked for at once
 	several  *Script // of all algorithms that take part
 	policies map[string]*member
 	guard    *guard
@@ -116,7 +116,7 @@ func NewSet(client Processor, c SetConfig) (*Set, error) {
 		return nil, fmt.Errorf("new set of limiters: %w", err)
 	}
 	s := &Set{
-		client: client, policies: map[string]*member{}, guard: newGuard(client, c.config(Policy{})),
+		cluster: isCluster(client), policies: map[string]*member{}, guard: newGuard(client, c.config(Policy{})),
 		ttlFloor: milliseconds(c.TTLFloor), nonces: newNonces(),
 	}
 	used := map[string]bool{}
@@ -171,10 +171,10 @@ func (s *Set) Limit(policy string) (Limit, bool) {
 
 // Keys are the names of all keys that a joint request touches.
 func (s *Set) Keys(j Joint) []string {
-	var keys []string
+	keys := make([]string, 0, 2*len(j.Charges))
 	for _, c := range j.Charges {
 		if m := s.policies[c.Policy]; m != nil {
-			keys = append(keys, m.keys(j.Slot, c.Key, c.Also)...)
+			keys = m.appendKeys(keys, j.Slot, c.Key, c.Also)
 		}
 	}
 	return keys
@@ -201,13 +201,14 @@ func (s *Set) decide(ctx context.Context, j Joint, nonce string) ([]Decision, er
 	if err := s.check(j); err != nil {
 		return nil, err
 	}
-	keys := s.Keys(j)
-	if err := together(s.client, keys); err != nil {
-		return nil, err
+	if s.cluster {
+		if err := together(s.Keys(j)); err != nil {
+			return nil, err
+		}
 	}
 	var decisions []Decision
 	err := s.guard.ask(ctx, func(ctx context.Context) (err error) {
-		decisions, err = s.ask(ctx, keys, j, nonce)
+		decisions, err = s.ask(ctx, j, nonce)
 		return err
 	})
 	if err != nil {
@@ -254,8 +255,8 @@ func (s *Set) fall(ctx context.Context, j Joint, charge bool, cause error) ([]De
 }
 
 // ask gets the decisions from Redis.
-func (s *Set) ask(ctx context.Context, keys []string, j Joint, nonce string) ([]Decision, error) {
-	reply, err := s.several.Run(ctx, keys, s.arguments(j, nonce)...)
+func (s *Set) ask(ctx context.Context, j Joint, nonce string) ([]Decision, error) {
+	reply, err := s.several.Run(ctx, s.Keys(j), s.arguments(j, nonce)...)
 	if err != nil {
 		return nil, err
 	}

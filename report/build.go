@@ -183,6 +183,7 @@ func (row *Row) add(c *Case, phase int) {
 func (row *Row) addElsewhere(m scenarios.Measures) {
 	row.DeniedAtEdge += m.ByEdge
 	row.LostTail += m.LostTail
+	row.StateLost += m.StateLost
 	if m.ByOpen+m.ByClosed+m.ByLocal > 0 {
 		if row.ByPolicy == nil {
 			row.ByPolicy = &ByPolicy{}

@@ -137,6 +137,8 @@ type Row struct {
 	// RecoveryUS is the longest time from the end of a fault to the next decision by
 	// Redis.
 	RecoveryUS *int64 `json:"recovery_us,omitempty"`
+	// StateLost is how often the faults of the scenario took state away.
+	StateLost int64 `json:"state_lost,omitempty"`
 	// LostTail is how many admissions a failover forgot.
 	LostTail int64 `json:"lost_tail,omitempty"`
 	// Overcounted is how many units the limiter counted for each that it can have

@@ -58,7 +58,7 @@ func excess(s *Scenario, row Row) string {
 		kept = " for each" + kept
 	case s.Skewed:
 		text += "; the senders' clocks differ"
-	case loses(s):
+	case row.StateLost > 0:
 		text += "; what was counted was lost with Redis"
 	case ok && a.Excess != "":
 		text += "; " + a.Excess
@@ -72,14 +72,6 @@ func excess(s *Scenario, row Row) string {
 // admitsByPolicy reports whether others than Redis may have admitted.
 func admitsByPolicy(row Row) bool {
 	return row.ByPolicy != nil && row.ByPolicy.Open+row.ByPolicy.Local > 0
-}
-
-// loses reports whether state is lost under a scenario.
-func loses(s *Scenario) bool {
-	return slices.ContainsFunc(s.Faults, func(f PlannedFault) bool {
-		kind, err := scenarios.FaultKindNamed(f.Kind)
-		return err == nil && kind.Loss != scenarios.LosesNothing
-	})
 }
 
 // landing says, in real time, where the decisions of the last phase really fell

@@ -28,7 +28,12 @@ func (s *source) fault(n *yaml.Node, out *Scenario) {
 	for i, one := range fields {
 		fields[i] = at.noting(one)
 	}
+	before := len(s.problems)
 	s.mapping(n, "a fault", fields)
+	if len(s.problems) > before {
+		out.Faults = append(out.Faults, f)
+		return // what is wrong with it has been told
+	}
 	if kind, err := FaultKindNamed(f.Kind); err == nil {
 		_, wrong := f.resolve(out.Limit, out.sketch())
 		for _, m := range wrong {
@@ -47,6 +52,12 @@ func (s *source) faultPlace(n *yaml.Node, f *Fault) {
 	if text, ok := s.text(n, "at"); ok && slices.Contains(s.phases, text) {
 		f.Phase = text
 		return
+	}
+	if text, ok := s.text(n, "at"); ok && nameForm.MatchString(text) {
+		if _, err := ParseExpr(text); err != nil {
+			s.report(n.Line, n.Column, "at: %q is neither a phase nor an instant%s", clip(text), DidYouMean(text, s.phases))
+			return
+		}
 	}
 	s.expr("at", &f.At)(nil, n)
 }

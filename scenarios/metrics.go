@@ -40,6 +40,8 @@ type Measures struct {
 	// Recovery is the longest time from the end of a fault to the next decision by
 	// Redis; absent if there was no fault, or no such decision.
 	Recovery *time.Duration
+	// StateLost is how often the faults of the scenario took state away.
+	StateLost int64
 	// LostTail is how many admissions a failover forgot.
 	LostTail int64
 	// Overcounted is where the limiter said that most was used of a budget, measured
@@ -96,7 +98,7 @@ var Metrics = []Metric{
 		if m.Recovery == nil {
 			return Quantity{}, false
 		}
-		return duration(*m.Recovery), true
+		return duration(m.Recovery.Truncate(time.Microsecond)), true
 	}, true},
 	{"lost_tail", "admissions that a failover forgot", false, counted(func(m Measures) int64 { return m.LostTail }), false},
 	{"overcounted", "units that the limiter counted per unit that can have been counted, at the most; above 1 a request was counted twice", false, func(m Measures) (Quantity, bool) {

@@ -81,5 +81,8 @@ func excess(peak, limit int64) string {
 		return strconv.FormatInt(peak, 10)
 	}
 	percent := 100 * float64(peak-limit) / float64(limit)
+	if percent >= 1000 {
+		return strconv.FormatFloat(percent, 'f', 0, 64) + "%"
+	}
 	return strconv.FormatFloat(percent, 'g', 3, 64) + "%"
 }

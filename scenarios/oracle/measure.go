@@ -59,6 +59,7 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 			perIdentity.sure = max(perIdentity.sure, peak(own, certain))
 		}
 	}
+	j.Measures.StateLost = int64(len(losses(c)))
 	j.Measures.Recovery, j.Measures.Overcounted, j.Measures.LostTail = recovery(c), overcounted(c), lostTail(c)
 	crowds(c, all, short)
 	times(c, all)
