@@ -91,7 +91,7 @@ func (c SetConfig) config(p Policy) Config {
 // same prefix, policy name, algorithm and window. It is safe for concurrent use
 // and needs no closing; the client belongs to the caller.
 type Set struct {
-	cluster  bool // keys of several slots cannot be asked for at once
+	cluster  bool    // keys of several slots cannot be asked for at once
 	several  *Script // of all algorithms that take part
 	policies map[string]*member
 	guard    *guard
