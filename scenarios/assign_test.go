@@ -181,7 +181,7 @@ func TestAssignmentsThatCannotBeMade(t *testing.T) {
 			"a list that is none",
 		},
 		{
-			"faults.+={at: first, kind: latency}", `x.yaml: fault latency: fault latency needs "delay"`,
+			"faults.+={at: first, kind: latency}", `x.yaml: fault latency: it needs "delay"`,
 			"a fault that is refused has no place in the file",
 		},
 		{

@@ -129,16 +129,16 @@ func (k FaultKind) misfits(f Fault) []misfit {
 	for _, field := range []string{"delay", "jitter", "every", "hits"} {
 		switch needed := slices.Contains(k.Needs, field); {
 		case needed && !given[field].Present():
-			wrong = append(wrong, misfit{field, fmt.Errorf("fault %s needs %q", k.Name, field)})
+			wrong = append(wrong, misfit{field, fmt.Errorf("it needs %q", field)})
 		case !needed && given[field].Present() && !slices.Contains(k.Takes, field):
-			wrong = append(wrong, misfit{field, fmt.Errorf("fault %s takes no %q", k.Name, field)})
+			wrong = append(wrong, misfit{field, fmt.Errorf("it takes no %q", field)})
 		}
 	}
 	switch {
 	case !k.Lasts && f.For.Present():
-		wrong = append(wrong, misfit{"for", fmt.Errorf("fault %s is done in an instant and takes no \"for\"", k.Name)})
+		wrong = append(wrong, misfit{"for", errors.New("it is done in an instant and takes no \"for\"")})
 	case k.Lasts && f.Phase == "" && !f.For.Present():
-		wrong = append(wrong, misfit{"for", fmt.Errorf("fault %s lasts: say for how long, or name a phase in \"at\"", k.Name)})
+		wrong = append(wrong, misfit{"for", errors.New("it lasts: say for how long, or name a phase in \"at\"")})
 	}
 	return wrong
 }
