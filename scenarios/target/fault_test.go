@@ -118,19 +118,68 @@ func TestNeedsOfTroubles(t *testing.T) {
 // A decision takes its timeout at most, whoever is asked, and then the policy
 // decides. Nothing is measured: the server stands still until the answer is there.
 func TestTimeout(t *testing.T) {
+	s := standing(t)
+	for _, row := range []struct {
+		name, policy string
+		err          bool
+	}{
+		{"fixed", "closed", false},
+		{"faulty:policy-ignored", "closed", false},
+		{"faulty:get-then-set", "", true},
+		{"lua:../../testdata/lua/default-log.lua", "", true},
+	} {
+		limited := hurried(t, s, row.name, row.policy)
+		d, err := limited.Allow(t.Context(), limiter.Request{Key: "a", At: time.Unix(1, 0)})
+		switch {
+		case row.err && !errors.Is(err, limiter.ErrUnknown):
+			t.Errorf("%s: %+v, %v: want an error that says that its fate is unknown", row.name, d, err)
+		case !row.err && (err != nil || !errors.Is(d.Cause, limiter.ErrUnknown)):
+			t.Errorf("%s: %+v, %v: want a decision of the policy, and that its fate is unknown", row.name, d, err)
+		case row.name == "fixed" && d.Source != limiter.SourceFailClosed:
+			t.Errorf("%s: %+v: want a denial by the policy", row.name, d)
+		}
+		if _, ok := limited.(interface {
+			Peek(context.Context, limiter.Request) (limiter.Decision, error)
+		}); !ok && row.name != "lua:../../testdata/lua/default-log.lua" {
+			t.Errorf("%s: it cannot be peeked at any more", row.name)
+		}
+	}
+}
+
+// A timeout is Redis's fault and not the caller's: a bundled limiter stops asking.
+func TestTimeoutOpensTheCircuit(t *testing.T) {
+	limited := hurried(t, standing(t), "fixed", "closed")
+	for i := range limiter.DefaultFailures + 1 {
+		d, err := limited.Allow(t.Context(), limiter.Request{Key: "a", At: time.Unix(1, 0)})
+		if want := i == limiter.DefaultFailures; err != nil || errors.Is(d.Cause, limiter.ErrCircuitOpen) != want {
+			t.Fatalf("request %d: %+v, %v: want an open circuit: %t", i+1, d, err, want)
+		}
+	}
+}
+
+// standing is a server that answers nothing until the test is over.
+func standing(t *testing.T) *backend.Server {
+	t.Helper()
 	s, err := backend.Open(t.Context(), "embedded", backend.Options{Timeout: time.Hour, Injectable: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() { _ = s.Close() })
 	held, err := s.Inject(t.Context(), backend.Fault{Kind: "latency", Delay: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = held.End(context.WithoutCancel(t.Context())) }()
+	t.Cleanup(func() { _ = held.End(context.Background()) })
+	return s
+}
+
+// hurried opens a limiter whose decisions may take 20 ms.
+func hurried(t *testing.T, s *backend.Server, name, policy string) limiter.Limiter {
+	t.Helper()
 	l := limiter.Limit{Max: 5, Window: time.Minute}
-	o := target.Options{Limit: l, Clock: scenarios.Virtual, Prefix: mark, OnFailure: "closed", Timeout: 20 * time.Millisecond}
-	opened, err := target.Open(t.Context(), s, "fixed", o)
+	opened, err := target.Open(t.Context(), s, name, target.Options{
+		Limit: l, Clock: scenarios.Virtual, Prefix: mark, OnFailure: policy, Timeout: 20 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,14 +187,5 @@ func TestTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := limiter.Request{Key: "a", At: time.Unix(1, 0)}
-	d, err := limited.Allow(t.Context(), r)
-	if err != nil || d.Source != limiter.SourceFailClosed || !errors.Is(d.Cause, limiter.ErrUnknown) {
-		t.Errorf("%+v, %v: want a denial by the policy, and that its fate is unknown", d, err)
-	}
-	if _, ok := limited.(interface {
-		Peek(context.Context, limiter.Request) (limiter.Decision, error)
-	}); !ok {
-		t.Error("it cannot be peeked at any more")
-	}
+	return limited
 }

@@ -174,7 +174,7 @@ func Open(ctx context.Context, s *backend.Server, name string, o Options) (*Targ
 		return nil, err
 	}
 	t, err := k.open(ctx, s, name, o)
-	if err == nil && o.Timeout > 0 {
+	if err == nil && o.Timeout > 0 && t.Foreign {
 		t.Limiter = hurried(t.Limiter, o.Timeout)
 	}
 	return t, err

@@ -7,7 +7,9 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 )
 
-// bounded gives each decision so much time.
+// bounded gives each decision so much time. It is for limiters of others: to a
+// bundled one this would be the deadline of its caller, which says nothing about
+// Redis and so opens no circuit.
 type bounded struct {
 	limiter.Limiter
 	timeout time.Duration
