@@ -69,13 +69,13 @@ func habits(client Processor) (reading time.Duration, room int) {
 }
 
 // validateFailure reports everything that is wrong with the fields that say how
-// to live with failures.
+// to live with failures, and that are the same for all policies of a Set.
 func (c Config) validateFailure() []error {
 	errs := append(c.Circuit.validate(), c.OnFailure.validate())
 	if c.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("timeout %s is negative", c.Timeout))
 	}
-	return append(errs, c.validateLocal()...)
+	return errs
 }
 
 // ask lets do ask Redis, in a context that ends in time. do sends at most one

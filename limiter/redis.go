@@ -96,7 +96,8 @@ func (c Config) validate(client Processor) error {
 		errs = append(errs, errors.New("no Redis client"))
 	}
 	errs = append(errs, validBudget(c.Algorithm, c.Limit, c.Policy), validKeys(c.Prefix, c.TTLFloor))
-	return errors.Join(append(errs, c.validateFailure()...)...)
+	errs = append(errs, c.validateFailure()...)
+	return errors.Join(append(errs, c.validateLocal()...)...)
 }
 
 // validKeys reports what is wrong with how keys begin and how long they live.

@@ -152,12 +152,8 @@ func (c SetConfig) validate(client Processor) error {
 		}
 		seen[p.Name] = true
 	}
-	errs = append(errs, validKeys(c.Prefix, c.TTLFloor), c.OnFailure.validate())
-	errs = append(errs, c.Circuit.validate()...)
-	if c.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("timeout %s is negative", c.Timeout))
-	}
-	return errors.Join(errs...)
+	errs = append(errs, validKeys(c.Prefix, c.TTLFloor))
+	return errors.Join(append(errs, c.config(Policy{}).validateFailure()...)...)
 }
 
 // Limit is what a policy enforces; false if there is none of that name.
