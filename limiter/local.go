@@ -133,11 +133,13 @@ func (l *local) tidy(at time.Time) {
 	l.drop(at.UnixMicro())
 }
 
-// forget forgets one identity.
+// forget forgets what was used under both names of a request.
 func (l *local) forget(r Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if element, known := l.states[identity{r.Slot, r.Key}]; known {
-		l.remove(element)
+	for _, name := range []string{r.Key, r.Also} {
+		if element, known := l.states[identity{r.Slot, name}]; known {
+			l.remove(element)
+		}
 	}
 }

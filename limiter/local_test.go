@@ -212,6 +212,12 @@ func TestPeekAndResetLocally(t *testing.T) {
 	if !use(t, l, r).Allowed {
 		t.Error("denied after a reset")
 	}
+	if err := l.Reset(t.Context(), Request{Key: "new", Also: "k"}); err == nil {
+		t.Error("reset reports success without a Redis")
+	}
+	if !use(t, l, r).Allowed {
+		t.Error("denied after a reset of both names")
+	}
 }
 
 // TestLocalNames: what was used under the old name of a client counts for the new
