@@ -124,7 +124,8 @@ func (g *guard) decideAll(ctx context.Context, budgets []*fallback, rs []Request
 	admitted := Allowed(all)
 	for i, f := range budgets {
 		if admitted && charge && all[i].Allowed {
-			all[i], _ = f.apply(rs[i], true, cause) // cannot differ: we hold the lock
+			rs[i].At = all[i].At                    // the clock has gone on
+			all[i], _ = f.apply(rs[i], true, cause) // so this cannot differ: we hold the lock
 		}
 		f.tally.count(all[i])
 	}

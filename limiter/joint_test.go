@@ -62,3 +62,31 @@ func TestJointLocally(t *testing.T) {
 		t.Errorf("a caller who gave up: got %v, %v", all, err)
 	}
 }
+
+// TestJointlyAtOneInstant: a clock that is set back between looking and charging
+// makes no denial of an admission.
+func TestJointlyAtOneInstant(t *testing.T) {
+	at := dawn
+	c := Config{Limit: Limit{1, time.Minute}, OnFailure: FailLocal, Now: func() time.Time { return at }}
+	g := newGuard(processor(mute), c)
+	budgets := []*fallback{newFallback(g, "ip", Fixed, c)}
+	ask := func() Decision {
+		t.Helper()
+		all, err := g.decideAll(t.Context(), budgets, []Request{{Key: "k"}}, true, refused)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[0]
+	}
+	if !ask().Allowed || ask().Allowed {
+		t.Fatal("want one admission")
+	}
+	looks := 0
+	budgets[0].now = func() time.Time {
+		looks++
+		return dawn.Add(map[bool]time.Duration{true: time.Minute, false: time.Second}[looks == 1])
+	}
+	if d := ask(); !d.Allowed || !d.At.Equal(dawn.Add(time.Minute)) {
+		t.Errorf("got %+v, want an admission of the second window", d)
+	}
+}
