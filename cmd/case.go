@@ -213,7 +213,7 @@ func tierOf(p *scenarios.Plan) *edge.Config {
 func decided(h *runner.History) int64 {
 	n := int64(0)
 	for _, r := range h.Results {
-		if r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied {
+		if r.Outcome.Decided() {
 			n++
 		}
 	}

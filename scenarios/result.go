@@ -22,6 +22,17 @@ const (
 	Unknown
 )
 
+// OutcomeOf is the outcome of a request that was decided.
+func OutcomeOf(d limiter.Decision) Outcome {
+	if d.Allowed {
+		return Admitted
+	}
+	return Denied
+}
+
+// Decided reports whether it is one of a decision, whoever made it.
+func (o Outcome) Decided() bool { return o == Admitted || o == Denied }
+
 // Result is what is known about one planned request.
 type Result struct {
 	// Planned, Sent and Done are offsets from the start of the run by the

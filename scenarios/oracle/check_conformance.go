@@ -80,9 +80,7 @@ func answers(c *Case) (scenarios.Finding, bool) {
 		return scenarios.Finding{}, true
 	}
 	for i, r := range c.Results {
-		decided := r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
-		a := c.Plan.Arrivals[i]
-		if asked := c.Edge.Add(a.At + c.Plan.Phases[a.Phase].Skew); decided && !r.Decision.At.Equal(asked) {
+		if asked := stamp(c, c.Plan.Arrivals[i]); r.Outcome.Decided() && !r.Decision.At.Equal(asked) {
 			return scenarios.Finding{
 				Check: "conformance", Verdict: scenarios.Fail,
 				Message:  fmt.Sprintf("%s decided about another instant than it was asked for", c.Name),
@@ -91,6 +89,11 @@ func answers(c *Case) (scenarios.Finding, bool) {
 		}
 	}
 	return scenarios.Finding{}, true
+}
+
+// stamp is the instant that the sender of an arrival tells under the virtual clock.
+func stamp(c *Case, a scenarios.Arrival) time.Time {
+	return c.Edge.Add(a.At + c.Plan.Phases[a.Phase].Skew)
 }
 
 // operation is one decided request of an identity.
@@ -123,7 +126,7 @@ func operationsOf(c *Case, who func(scenarios.Arrival) scenarios.Identity) (map[
 		case lost(r):
 			doubtful[id] = true
 		case elsewhere(r):
-		case r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied:
+		case r.Outcome.Decided():
 			histories[id] = append(histories[id], operation{
 				sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: arrival.Cost,
 				limit: c.Plan.Phases[arrival.Phase].Limit, decision: r.Decision,
@@ -151,9 +154,10 @@ func lostOperations(c *Case) map[scenarios.Identity][]operation {
 			continue
 		}
 		arrival := c.Plan.Arrivals[i]
-		phase, id := c.Plan.Phases[arrival.Phase], c.Plan.Identity(arrival)
+		id := c.Plan.Identity(arrival)
 		histories[id] = append(histories[id], operation{
-			sent: r.Sent, done: 1<<63 - 1, at: c.Edge.Add(arrival.At + phase.Skew).UnixMicro(), cost: arrival.Cost, limit: phase.Limit, lost: true,
+			sent: r.Sent, done: 1<<63 - 1, at: stamp(c, arrival).UnixMicro(), cost: arrival.Cost,
+			limit: c.Plan.Phases[arrival.Phase].Limit, lost: true,
 		})
 	}
 	return histories

@@ -122,7 +122,7 @@ func (w *world) decide(a limiter.Algorithm, p *scenarios.Plan, id scenarios.Iden
 	if w.tier != nil {
 		d, err := w.tier.Allow(context.Background(), limiter.Request{Key: strconv.Itoa(int(id.Key)), At: r.At})
 		if err == nil && !d.Allowed {
-			return outcomeOf(d)
+			return resultOf(d)
 		}
 	}
 	state := w.states[id]
@@ -136,7 +136,7 @@ func (w *world) decide(a limiter.Algorithm, p *scenarios.Plan, id scenarios.Iden
 	}
 	switch {
 	case what == decides || what == cannotWrite && !d.Allowed:
-		return outcomeOf(d)
+		return resultOf(d)
 	case what == loses || what == breaks:
 		return w.fall(a, p, id, l, r, scenarios.Unknown, limiter.ErrUnknown)
 	}
@@ -163,13 +163,9 @@ func (w *world) fall(
 	default:
 		return scenarios.Result{Outcome: outcome, Err: cause}
 	}
-	return outcomeOf(d)
+	return resultOf(d)
 }
 
-func outcomeOf(d limiter.Decision) scenarios.Result {
-	result := scenarios.Result{Outcome: scenarios.Denied, Decision: d}
-	if d.Allowed {
-		result.Outcome = scenarios.Admitted
-	}
-	return result
+func resultOf(d limiter.Decision) scenarios.Result {
+	return scenarios.Result{Outcome: scenarios.OutcomeOf(d), Decision: d}
 }

@@ -29,7 +29,7 @@ func onPurpose(c *Case, r scenarios.Result) bool {
 func byPolicy(r scenarios.Result) bool {
 	switch r.Decision.Source {
 	case limiter.SourceFailOpen, limiter.SourceFailClosed, limiter.SourceLocal:
-		return r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
+		return r.Outcome.Decided()
 	}
 	return false
 }
@@ -123,7 +123,7 @@ func faults(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		default:
 			found := passed("faults", "%s: %s hit %d requests", c.Name, what, hit)
 			if planned.Of().Loss == scenarios.LosesTail {
-				found[0].Message += fmt.Sprintf("; %d admissions were lost", lostTail(c))
+				found[0].Message += fmt.Sprintf("; %d admissions were lost", j.Measures.LostTail)
 			}
 			findings = append(findings, found...)
 		}
@@ -174,13 +174,13 @@ func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	if chosen == "" || chosen == "error" {
 		return nil
 	}
-	var decided, strayed, failed, unprovoked int64
+	var decided, strayed, errored, unprovoked int64
 	var stray, failure string // the last of each
 	for i, r := range c.Results {
 		at := func() string { return "at " + scenarios.Offset(c.Plan.Arrivals[i].At) }
 		switch {
 		case r.Outcome == scenarios.Errored || r.Outcome == scenarios.Unknown:
-			failed++
+			errored++
 			failure = fmt.Sprintf("%s: %v", at(), r.Err)
 		case !byPolicy(r):
 		case !follows(chosen, r):
@@ -198,9 +198,9 @@ func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	}
 	switch {
 	case strayed > 0:
-		return failedWith("policy", fmt.Sprintf("%s does not follow its failure policy %q in %d decisions", c.Name, chosen, strayed), stray)
-	case failed > 0:
-		return failedWith("policy", fmt.Sprintf("%s returned %d errors although its failure policy is %q", c.Name, failed, chosen), failure)
+		return failed("policy", fmt.Sprintf("%s does not follow its failure policy %q in %d decisions", c.Name, chosen, strayed), stray)
+	case errored > 0:
+		return failed("policy", fmt.Sprintf("%s returned %d errors although its failure policy is %q", c.Name, errored, chosen), failure)
 	}
 	if chosen == "local" {
 		if f := localCap(c); f != nil {
@@ -213,10 +213,6 @@ func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 			"look at the target's own log, or raise --timeout")}
 	}
 	return passed("policy", "%s: %d decisions by the failure policy %q, all as chosen", c.Name, decided, chosen)
-}
-
-func failedWith(check, message, evidence string) []scenarios.Finding {
-	return failed(check, message, evidence)
 }
 
 // follows reports whether a decision is one that a policy makes.

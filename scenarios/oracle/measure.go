@@ -82,7 +82,7 @@ func tally(c *Case, j *scenarios.Judgement) [][]decided {
 				m.Wanted++
 			}
 		}
-		if result.Outcome != scenarios.Admitted && result.Outcome != scenarios.Denied {
+		if !result.Outcome.Decided() {
 			continue
 		}
 		at := trueTime(c, arrival, result)

@@ -21,8 +21,7 @@ func recovery(c *Case) *time.Duration {
 			if r.Outcome != scenarios.Missed && r.Sent >= f.End && (asked < 0 || r.Sent < asked) {
 				asked = r.Sent
 			}
-			decided := r.Outcome == scenarios.Admitted || r.Outcome == scenarios.Denied
-			if decided && !elsewhere(r) && r.Sent >= f.Lift && (first < 0 || r.Done < first) {
+			if r.Outcome.Decided() && !elsewhere(r) && r.Sent >= f.Lift && (first < 0 || r.Done < first) {
 				first = r.Done
 			}
 		}
@@ -50,7 +49,7 @@ func overcounted(c *Case) (worst scenarios.Overcount) {
 		sent time.Duration
 		cost int64
 	}
-	takers, asked := map[scenarios.Identity][]taken{}, map[scenarios.Identity][]operation{}
+	takers := map[scenarios.Identity][]taken{}
 	histories, _ := operations(c)
 	for i, r := range c.Results {
 		if a := c.Plan.Arrivals[i]; lost(r) || r.Outcome == scenarios.Admitted && !elsewhere(r) {
@@ -58,17 +57,14 @@ func overcounted(c *Case) (worst scenarios.Overcount) {
 			takers[id] = append(takers[id], taken{r.Sent, a.Cost})
 		}
 	}
-	for id, ops := range histories {
-		asked[id] = ops
-		slices.SortFunc(asked[id], func(a, b operation) int { return cmp.Compare(a.done, b.done) })
-		slices.SortFunc(takers[id], func(a, b taken) int { return cmp.Compare(a.sent, b.sent) })
-	}
-	for _, id := range identities(asked) {
-		ops := asked[id]
-		units, next := int64(0), 0
+	for _, id := range identities(histories) {
+		ops, others := histories[id], takers[id]
+		slices.SortFunc(ops, func(a, b operation) int { return cmp.Compare(a.done, b.done) })
+		slices.SortFunc(others, func(a, b taken) int { return cmp.Compare(a.sent, b.sent) })
+		units := int64(0)
 		for _, op := range ops {
-			for ; next < len(takers[id]) && takers[id][next].sent <= op.done; next++ {
-				units += takers[id][next].cost
+			for ; len(others) > 0 && others[0].sent <= op.done; others = others[1:] {
+				units += others[0].cost
 			}
 			if used := op.limit.Max - op.decision.Remaining; units > 0 && used > 0 {
 				if worst.Sent == 0 || used*worst.Sent > worst.Used*units {

@@ -40,7 +40,7 @@ func times(c *Case, all []*scenarios.Measures) {
 		return
 	}
 	for i, r := range c.Results {
-		if r.Outcome != scenarios.Admitted && r.Outcome != scenarios.Denied {
+		if !r.Outcome.Decided() {
 			continue
 		}
 		for _, m := range []*scenarios.Measures{all[0], all[1+c.Plan.Arrivals[i].Phase]} {

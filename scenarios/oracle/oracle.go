@@ -108,7 +108,7 @@ func Judge(c *Case) (*scenarios.Judgement, error) {
 	if c.Algorithm != nil && !skewed(c.Plan) {
 		// Who forgets everything may admit another limit at once.
 		limit := loosest(c.Plan)
-		worst := c.Algorithm.Worst(limit) + int64(len(losses(c)))*limit.Max
+		worst := c.Algorithm.Worst(limit) + j.Measures.StateLost*limit.Max
 		j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity.most, Kept: perIdentity.sure <= worst}
 	}
 	for _, check := range checks {

@@ -16,7 +16,7 @@ func (r *run) misplaced() int {
 	over := r.overBefore()
 	n := 0
 	for i, result := range r.results {
-		if result.Outcome != scenarios.Admitted && result.Outcome != scenarios.Denied {
+		if !result.Outcome.Decided() {
 			continue
 		}
 		if r.saboteur.delayed(result) {
@@ -67,7 +67,7 @@ func (r *run) overBefore() []time.Duration {
 		ends[i], over[i] = never, never
 	}
 	for i, result := range r.results {
-		if result.Outcome == scenarios.Admitted || result.Outcome == scenarios.Denied {
+		if result.Outcome.Decided() {
 			phase := r.Plan.Arrivals[i].Phase
 			ends[phase] = max(ends[phase], r.ended(i))
 		}

@@ -188,11 +188,7 @@ func (r *run) fire(ctx context.Context, a scenarios.Arrival, at time.Time, plann
 	if decision.At.IsZero() {
 		decision.At = r.decidedAt(request, result)
 	}
-	result.Decision = decision
-	result.Outcome = scenarios.Denied
-	if decision.Allowed {
-		result.Outcome = scenarios.Admitted
-	}
+	result.Decision, result.Outcome = decision, scenarios.OutcomeOf(decision)
 	return result
 }
 
