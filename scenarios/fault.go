@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -170,6 +171,37 @@ func (f Fault) resolve(l limiter.Limit, phases []PlannedPhase) (PlannedFault, []
 		r.note("at", errors.New("the phase is an instant: say how long the fault lasts with \"for\""))
 	}
 	return p, append(wrong, r.wrong...)
+}
+
+// FaultEvent is the beginning or the end of a planned fault.
+type FaultEvent struct {
+	At    time.Duration // offset from the edge
+	Fault int           // index into Plan.Faults
+	Ends  bool
+}
+
+// FaultEvents are the beginnings and ends of all faults, in the order in which they
+// have to be done.
+func (p *Plan) FaultEvents() []FaultEvent {
+	var events []FaultEvent
+	for i, f := range p.Faults {
+		events = append(events, FaultEvent{f.At, i, false}, FaultEvent{f.End, i, true})
+	}
+	// What ends at an instant is over for who is sent at it, and before another
+	// begins; but a fault of no length has to begin before it ends.
+	rank := func(e FaultEvent) int {
+		switch f := p.Faults[e.Fault]; {
+		case f.At == f.End:
+			return 1
+		case e.Ends:
+			return 0
+		}
+		return 2
+	}
+	slices.SortStableFunc(events, func(a, b FaultEvent) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(rank(a), rank(b)))
+	})
+	return events
 }
 
 // Faultless is the same timetable without its faults: what a control run sends.

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -36,14 +35,9 @@ type world struct {
 	states map[scenarios.Identity]any
 	local  map[scenarios.Identity]any // of the process, while Redis is away
 	tier   *edge.Binding              // in front; nil is none
-	events []worldEvent
+	faults []*activeFault             // all of the plan
+	events []scenarios.FaultEvent     // that are still to come
 	active []*activeFault
-}
-
-type worldEvent struct {
-	at   time.Duration
-	ends bool
-	*activeFault
 }
 
 // activeFault is a fault between its begin and its end.
@@ -54,50 +48,35 @@ type activeFault struct {
 }
 
 func newWorld(p *scenarios.Plan) *world {
-	w := &world{states: map[scenarios.Identity]any{}, local: map[scenarios.Identity]any{}}
+	w := &world{states: map[scenarios.Identity]any{}, local: map[scenarios.Identity]any{}, events: p.FaultEvents()}
 	for _, f := range p.Faults {
-		a := &activeFault{PlannedFault: f}
-		w.events = append(w.events, worldEvent{f.At, false, a}, worldEvent{f.End, true, a})
+		w.faults = append(w.faults, &activeFault{PlannedFault: f})
 	}
 	if p.EdgeTier != nil {
 		c := *p.EdgeTier
 		c.Seed = p.Seed
 		w.tier, _ = edge.New(c) // a plan's configuration is valid
 	}
-	slices.SortStableFunc(w.events, func(a, b worldEvent) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank(), b.rank()))
-	})
 	return w
-}
-
-// rank orders what happens at one instant: something ends, is done at once, begins.
-func (e worldEvent) rank() int {
-	switch {
-	case e.At == e.End:
-		return 1
-	case e.ends:
-		return 0
-	}
-	return 2
 }
 
 // advance makes and lifts what is due before anything is sent at an instant.
 func (w *world) advance(to time.Duration) {
-	for ; len(w.events) > 0 && w.events[0].at <= to; w.events = w.events[1:] {
-		e := w.events[0]
-		loss := e.Of().Loss
+	for ; len(w.events) > 0 && w.events[0].At <= to; w.events = w.events[1:] {
+		f := w.faults[w.events[0].Fault]
+		begins, loss := !w.events[0].Ends, f.Of().Loss
+		if begins {
+			w.active = append(w.active, f)
+		} else {
+			w.active = slices.DeleteFunc(w.active, func(a *activeFault) bool { return a == f })
+		}
 		switch {
-		case !e.ends:
-			w.active = append(w.active, e.activeFault)
-			e.before = maps.Clone(w.states)
-			if loss == scenarios.LosesAll {
-				w.states = map[scenarios.Identity]any{}
-			}
-		default:
-			w.active = slices.DeleteFunc(w.active, func(a *activeFault) bool { return a == e.activeFault })
-			if loss == scenarios.LosesTail {
-				w.states = e.before
-			}
+		case begins && loss == scenarios.LosesAll:
+			w.states = map[scenarios.Identity]any{}
+		case begins && loss == scenarios.LosesTail:
+			f.before = maps.Clone(w.states)
+		case loss == scenarios.LosesTail:
+			w.states = f.before
 		}
 	}
 }

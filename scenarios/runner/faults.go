@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -18,41 +17,15 @@ const liftTimeout = 30 * time.Second
 // by one goroutine at a time, but for busy.
 type saboteur struct {
 	run     *run
-	events  []event // that are still to come, in order
+	events  []scenarios.FaultEvent // that are still to come
 	forced  []Injected
 	results []scenarios.FaultResult
 	active  atomic.Int64 // faults between begin and end
 }
 
-// event is the beginning or the end of a fault.
-type event struct {
-	at    time.Duration // offset from the edge
-	fault int
-	ends  bool
-}
-
 func newSaboteur(r *run) *saboteur {
 	n := len(r.Plan.Faults)
-	s := &saboteur{run: r, forced: make([]Injected, n), results: make([]scenarios.FaultResult, n)}
-	for i, f := range r.Plan.Faults {
-		s.events = append(s.events, event{f.At, i, false}, event{f.End, i, true})
-	}
-	// What ends at an instant is over for who is sent at it, and before another
-	// begins; but a fault of no length has to begin before it ends.
-	slices.SortStableFunc(s.events, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(s.rank(a), s.rank(b)))
-	})
-	return s
-}
-
-func (s *saboteur) rank(e event) int {
-	if f := s.run.Plan.Faults[e.fault]; f.At == f.End {
-		return 1 + e.fault
-	}
-	if e.ends {
-		return 0
-	}
-	return 1 + len(s.run.Plan.Faults)
+	return &saboteur{run: r, events: r.Plan.FaultEvents(), forced: make([]Injected, n), results: make([]scenarios.FaultResult, n)}
 }
 
 // busy reports whether a fault is in force, or being made or lifted.
@@ -60,7 +33,7 @@ func (s *saboteur) busy() bool { return s.active.Load() > 0 }
 
 // advance does what is due at an instant, before anything is sent at it.
 func (s *saboteur) advance(ctx context.Context, to time.Duration) {
-	for len(s.events) > 0 && s.events[0].at <= to {
+	for len(s.events) > 0 && s.events[0].At <= to {
 		s.next(ctx)
 	}
 }
@@ -71,19 +44,19 @@ func (s *saboteur) next(ctx context.Context) {
 	s.events = s.events[1:]
 	ctx, cancel := context.WithTimeout(ctx, liftTimeout)
 	defer cancel()
-	result := &s.results[e.fault]
-	if !e.ends {
+	result := &s.results[e.Fault]
+	if !e.Ends {
 		s.active.Add(1)
 		result.Made = true
 		result.Hits = -1
 		result.Begin = s.run.watch()
-		s.forced[e.fault], result.Err = s.run.Inject(ctx, e.fault)
+		s.forced[e.Fault], result.Err = s.run.Inject(ctx, e.Fault)
 		result.Failed = result.Err != nil
 		result.Force = s.run.watch()
 		return
 	}
 	result.Lift = s.run.watch()
-	if f := s.forced[e.fault]; f != nil && result.Err == nil {
+	if f := s.forced[e.Fault]; f != nil && result.Err == nil {
 		result.Err = f.End(ctx)
 		result.Hits = f.Hits()
 	}
@@ -94,7 +67,7 @@ func (s *saboteur) next(ctx context.Context) {
 
 // finish lifts what is in force, and leaves out what has not begun.
 func (s *saboteur) finish(ctx context.Context) {
-	s.events = slices.DeleteFunc(s.events, func(e event) bool { return !e.ends || !s.results[e.fault].Made })
+	s.events = slices.DeleteFunc(s.events, func(e scenarios.FaultEvent) bool { return !e.Ends || !s.results[e.Fault].Made })
 	for len(s.events) > 0 {
 		s.next(ctx)
 	}
@@ -110,7 +83,7 @@ func (s *saboteur) inRealTime(ctx, sending context.Context) (finish func()) {
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		for len(s.events) > 0 {
-			timer := time.NewTimer(s.run.zero + s.events[0].at - s.run.watch())
+			timer := time.NewTimer(s.run.zero + s.events[0].At - s.run.watch())
 			select {
 			case <-timer.C:
 				s.next(sending)
