@@ -100,7 +100,7 @@ func (e *experiment) inject(ctx context.Context, p *scenarios.Plan, number int, 
 		return nil, err
 	}
 	in := injected{Injection: i, counts: planned.Of().Connection}
-	if p.Clock == scenarios.Virtual && p.OnFailure != "" && p.OnFailure != string(limiter.FailError) {
+	if p.Clock == scenarios.Virtual && scenarios.FallsBack(p.OnFailure) {
 		in.after = limiter.DefaultProbe * 3 / 2
 	}
 	return in, nil

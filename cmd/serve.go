@@ -20,6 +20,7 @@ import (
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/limiter/httplimit"
 	"github.com/rlbench/rlbench/limiter/identity"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // serveOptions are the flags of rlbench serve.
@@ -86,13 +87,10 @@ Interrupt it to end it: requests that are under way are finished.`,
 	f.IntVar(&o.videos, "videos", demo.DefaultVideos, "videos in the catalogue; what a request costs grows with it")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "log nothing but errors")
 	complete(c, "algorithm", limiter.Names)
-	complete(c, "on-failure", func() []string { return servePolicies })
+	complete(c, "on-failure", func() []string { return scenarios.FailurePolicies })
 	complete(c, "headers", dialects)
 	return c
 }
-
-// servePolicies are what serve can do when Redis cannot answer.
-var servePolicies = []string{"local", "open", "closed", "error"}
 
 // dialects are the names of the fields that can be sent.
 func dialects() []string {
@@ -112,7 +110,7 @@ func (o *serveOptions) validate() error {
 	if _, ok := limiter.Named(o.algorithm); !ok {
 		errs = append(errs, usagef("rlbench list algorithms", "--algorithm: %v", known("algorithm", o.algorithm, limiter.Names())))
 	}
-	errs = append(errs, oneOf("on-failure", o.onFailure, servePolicies))
+	errs = append(errs, oneOf("on-failure", o.onFailure, scenarios.FailurePolicies))
 	if o.timeout < time.Millisecond || o.timeout > time.Minute {
 		errs = append(errs, usagef("--timeout 100ms", "--timeout %s: want 1ms to 1m", o.timeout))
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"time"
 
@@ -18,9 +19,7 @@ import (
 type front struct {
 	set        *limiter.Set
 	middleware *httplimit.Middleware
-	proxies    identity.Proxies
-	names      *identity.Namer
-	now        func() time.Time
+	clients
 }
 
 // budgets are the article's, and one for all endpoints together.
@@ -50,7 +49,7 @@ func (o *serveOptions) front(client limiter.Processor, log *slog.Logger, now fun
 	if err != nil {
 		return nil, err
 	}
-	f := &front{set: set, now: now}
+	f := &front{set: set, clients: clients{now: now}}
 	if f.proxies, err = o.proxies(); err != nil {
 		return nil, err
 	}
@@ -91,17 +90,28 @@ func (o *serveOptions) namer(now time.Time) (*identity.Namer, error) {
 	return identity.Open(o.keyFile, c)
 }
 
+// clients knows who sends requests, and names them.
+type clients struct {
+	proxies identity.Proxies
+	names   *identity.Namer
+	now     func() time.Time
+}
+
 // identify is the pseudonym of the address that the nearest proxy to be trusted
 // tells; one for each policy, so that nobody can tell that they are one client.
-func (f *front) identify(r *http.Request, policy string) (httplimit.Name, error) {
-	addr, err := f.proxies.Client(r)
+func (c *clients) identify(r *http.Request, policy string) (httplimit.Name, error) {
+	addr, err := c.proxies.Client(r)
 	if err != nil {
 		return httplimit.Name{}, err
 	}
+	return c.pseudonym(addr, policy)
+}
+
+func (c *clients) pseudonym(addr netip.Addr, policy string) (httplimit.Name, error) {
 	client, _, err := identity.Tiers{}.Clients(addr)
 	if err != nil {
 		return httplimit.Name{}, err
 	}
-	name, err := f.names.Name(policy, client, f.now())
+	name, err := c.names.Name(policy, client, c.now())
 	return httplimit.Name(name), err
 }

@@ -29,10 +29,10 @@ type service struct {
 	server   *http.Server
 	url      string
 	set      *limiter.Set
-	names    *identity.Namer
 	policies map[int32]string // by the pseudonym of the phases that ask for it
 	client   *http.Client
 	paths    []string // by phase
+	clients
 }
 
 // proxied is the proxy that senders claim to be: this machine.
@@ -44,7 +44,7 @@ func (e *experiment) serve(ctx context.Context, p *scenarios.Plan, a limiter.Alg
 	if err := addressable(p); err != nil {
 		return nil, err
 	}
-	s := &service{policies: map[int32]string{}}
+	s := &service{policies: map[int32]string{}, clients: clients{proxies: proxied, now: e.Now}}
 	if s.api, err = demo.Open(ctx, demo.Config{Seed: p.Seed, Timeout: 30 * time.Second}); err != nil {
 		return nil, internal(err)
 	}
@@ -100,8 +100,9 @@ func (s *service) limited(e *experiment, p *scenarios.Plan, a limiter.Algorithm,
 	if s.names, err = identity.New(freshKey(), e.Now(), identity.Config{Period: identity.MaxPeriod, Overlap: identity.NoOverlap}); err != nil {
 		return nil, err
 	}
+	failure, circuit := target.Failing(p.OnFailure)
 	s.set, err = limiter.NewSet(e.server.Client(), limiter.SetConfig{
-		Policies: policies, Prefix: prefix, OnFailure: failure(p.OnFailure), Timeout: p.Timeout,
+		Policies: policies, Prefix: prefix, OnFailure: failure, Timeout: p.Timeout, Circuit: circuit,
 	})
 	if err != nil {
 		return nil, err
@@ -142,24 +143,6 @@ func (s *service) start(middleware *httplimit.Middleware) error {
 func (s *service) close() error {
 	s.client.CloseIdleConnections()
 	return errors.Join(s.server.Close(), s.api.Close())
-}
-
-// identify names a client by the address that the proxy tells.
-func (s *service) identify(r *http.Request, policy string) (httplimit.Name, error) {
-	addr, err := proxied.Client(r)
-	if err != nil {
-		return httplimit.Name{}, err
-	}
-	return s.pseudonym(addr, policy)
-}
-
-func (s *service) pseudonym(addr netip.Addr, policy string) (httplimit.Name, error) {
-	client, _, err := identity.Tiers{}.Clients(addr)
-	if err != nil {
-		return httplimit.Name{}, err
-	}
-	n, err := s.names.Name(policy, client, time.Now())
-	return httplimit.Name(n), err
 }
 
 // Senders have addresses of 10.0.0.0/8: 4 bits of the attempt, 6 of the pseudonym
@@ -212,11 +195,4 @@ func (s *service) limiters() []limiter.Limiter {
 		all[i] = &asked{s.client, s.url + path}
 	}
 	return all
-}
-
-func failure(policy string) limiter.Failure {
-	if policy == "" {
-		return limiter.FailError
-	}
-	return limiter.Failure(policy)
 }

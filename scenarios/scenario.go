@@ -48,6 +48,10 @@ type Scenario struct {
 // FailurePolicies are what a limiter can do when Redis cannot answer.
 var FailurePolicies = []string{"error", "open", "closed", "local"}
 
+// FallsBack reports whether it decides all the same under a failure policy; under
+// "error", which is the default, the caller gets the error.
+func FallsBack(policy string) bool { return policy != "" && policy != "error" }
+
 // Services are what can stand behind a limiter.
 var Services = []string{"demo"}
 

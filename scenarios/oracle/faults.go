@@ -171,7 +171,7 @@ func hits(c *Case, planned scenarios.PlannedFault, f scenarios.FaultResult) int6
 // it was not asked in vain for no reason.
 func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	chosen := c.Plan.OnFailure
-	if chosen == "" || chosen == "error" {
+	if !scenarios.FallsBack(chosen) {
 		return nil
 	}
 	var decided, strayed, errored, unprovoked int64

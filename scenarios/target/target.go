@@ -3,7 +3,6 @@
 package target
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -192,7 +191,7 @@ func kindOf(name string) (kind, error) {
 // bundledOnly refuses what only limiters of this repository do.
 func (n Needs) bundledOnly(name string) error {
 	switch {
-	case n.Policy != "" && n.Policy != string(limiter.FailError):
+	case scenarios.FallsBack(n.Policy):
 		return fmt.Errorf("limiter %s: it has no failure policy %q; only bundled algorithms have", name, n.Policy)
 	case n.Service:
 		return fmt.Errorf("limiter %s: it cannot stand in front of a service; only bundled algorithms can", name)
@@ -221,6 +220,15 @@ func checkAlgorithm(name string, n Needs, _ string) error {
 // about real time. It only matters for keys of a run that was killed.
 const virtualTTL = time.Hour
 
+// Failing is what a bundled limiter is told of a failure policy of scenarios, and the
+// circuit that goes with it: who wants to see errors wants to see all of them.
+func Failing(policy string) (limiter.Failure, *limiter.Circuit) {
+	if !scenarios.FallsBack(policy) {
+		return limiter.FailError, &limiter.Circuit{Failures: -1}
+	}
+	return limiter.Failure(policy), new(limiter.Circuit)
+}
+
 func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options) (*Target, error) {
 	a, _ := limiter.Named(name)
 	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true, Strict: true}
@@ -228,15 +236,11 @@ func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options)
 		t.TTLFloor = virtualTTL
 	}
 	t.LongestTTL = func(l limiter.Limit) time.Duration { return max(a.TTL(l), t.TTLFloor) }
-	// Who wants to see errors wants to see all of them, and no circuit instead.
-	circuit := &limiter.Circuit{Failures: -1}
-	if o.OnFailure != "" && o.OnFailure != string(limiter.FailError) {
-		circuit = new(limiter.Circuit)
-	}
+	failure, circuit := Failing(o.OnFailure)
 	open := func(l limiter.Limit) (*limiter.Redis, error) {
 		opened, err := limiter.New(s.Client(), limiter.Config{
 			Algorithm: a, Limit: l, Prefix: o.Prefix, Policy: "rlbench", TTLFloor: t.TTLFloor,
-			OnFailure: limiter.Failure(cmp.Or(o.OnFailure, string(limiter.FailError))), Timeout: o.Timeout, Circuit: circuit,
+			OnFailure: failure, Timeout: o.Timeout, Circuit: circuit,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("open target %s: %w", name, err)
