@@ -26,7 +26,21 @@ var long = []string{"run", "steady", "--clock", "client", "--limit", "100/2s", "
 // interrupted starts rlbench, sends signals at the given delays, and returns
 // what it wrote and its exit code. Its temporary files go to a folder of their
 // own, which has to be empty at the end.
+//
+// On a busy machine a program may not have come to listen after half a second: who
+// was killed without a word by then is tried again with more time, up to 8 s.
 func interrupted(t *testing.T, args []string, sig os.Signal, delays ...time.Duration) (stdout, stderr string, code int) {
+	t.Helper()
+	for {
+		stdout, stderr, code = interruptedOnce(t, args, sig, delays...)
+		if code != -1 || stdout+stderr != "" || delays[0] < time.Second/2 || delays[0] > 4*time.Second {
+			return stdout, stderr, code
+		}
+		delays = append([]time.Duration{2 * delays[0]}, delays[1:]...)
+	}
+}
+
+func interruptedOnce(t *testing.T, args []string, sig os.Signal, delays ...time.Duration) (stdout, stderr string, code int) {
 	t.Helper()
 	tmp, err := os.MkdirTemp("/tmp", "rl")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -185,7 +186,7 @@ func TestSkip(t *testing.T) {
 // can flush, hijack and overwrite.
 func TestResponseWriterIsUntouched(t *testing.T) {
 	var outer http.ResponseWriter
-	var flushed, hijacked bool
+	var flushed, hijacked atomic.Bool
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if w != outer {
 			t.Errorf("the handler got a %T", w)
@@ -194,7 +195,7 @@ func TestResponseWriterIsUntouched(t *testing.T) {
 		case "/flush":
 			w.WriteHeader(http.StatusAccepted)
 			w.(http.Flusher).Flush()
-			flushed = true
+			flushed.Store(true)
 		case "/hijack":
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err != nil {
@@ -202,7 +203,7 @@ func TestResponseWriterIsUntouched(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			hijacked = true
+			hijacked.Store(true)
 			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nLimit: "+w.Header().Get("X-RateLimit-Limit")+"\r\n\r\n")
 		}
 	})
@@ -227,7 +228,8 @@ func TestResponseWriterIsUntouched(t *testing.T) {
 			t.Errorf("%s: %s is %q", path, want, got)
 		}
 	}
-	if !flushed || !hijacked {
+	server.Close() // it waits for who has flushed; who has hijacked said so before it answered
+	if !flushed.Load() || !hijacked.Load() {
 		t.Error("a handler could not finish")
 	}
 }
