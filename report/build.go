@@ -291,7 +291,7 @@ func (r *Report) addScenario(c *Case) {
 			Name: c.Plan.Scenario, Description: c.Description, SHA256: c.Hash, Seed: c.Plan.Seed,
 			Clock: c.Plan.Clock, Runs: c.Runs, Verdict: scenarios.Pass,
 			Limit:     Limit{Max: c.Plan.Limit.Max, WindowUS: c.Plan.Limit.Window.Microseconds()},
-			OnFailure: c.Plan.OnFailure, Names: names(c.Plan), Skewed: skewed(c.Plan),
+			OnFailure: c.Plan.OnFailure, Names: names(c.Plan), Skewed: c.Plan.Skewed(),
 		})
 	}
 	s, m := &r.Scenarios[at], c.Judgement.Measures
@@ -324,10 +324,6 @@ func names(p *scenarios.Plan) int {
 		return 0
 	}
 	return len(known)
-}
-
-func skewed(p *scenarios.Plan) bool {
-	return p.Clock != scenarios.Server && slices.ContainsFunc(p.Phases, func(phase scenarios.PlannedPhase) bool { return phase.Skew != 0 })
 }
 
 func plannedFaults(p *scenarios.Plan) []PlannedFault {

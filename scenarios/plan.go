@@ -263,6 +263,11 @@ func (p *Plan) Identity(a Arrival) Identity {
 	return Identity{Key: a.Key, Pseudonym: slices.Min(names)}
 }
 
+// Skewed reports whether several clocks decide. A promise is made for one.
+func (p *Plan) Skewed() bool {
+	return p.Clock != Server && slices.ContainsFunc(p.Phases, func(phase PlannedPhase) bool { return phase.Skew != 0 })
+}
+
 // Edge is the window boundary that the virtual clock runs around: the first one
 // from the start of 2026, the same on every run.
 func (p *Plan) Edge() time.Time {

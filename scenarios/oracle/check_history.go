@@ -84,7 +84,7 @@ func wrongRemaining(c *Case, ops []operation) (string, operation) {
 	// With one clock that does not go back, what is left within an instant can only
 	// decrease. A caller's stamps can meet the limiter in any order: another one in
 	// between may have led to a new window.
-	ordered := c.Tells.At && c.Plan.Clock != scenarios.Client && !skewed(c.Plan)
+	ordered := c.Tells.At && c.Plan.Clock != scenarios.Client && !c.Plan.Skewed()
 	for _, op := range ops {
 		d := op.decision
 		this := said{op.at, d.Remaining, op.limit.Max}

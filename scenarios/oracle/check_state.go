@@ -46,7 +46,7 @@ func ttl(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 // shortLived finds an identity whose state is gone while it still matters by the
 // model. With several clocks nobody knows until when it does.
 func shortLived(c *Case) []scenarios.Finding {
-	if c.Algorithm == nil || skewed(c.Plan) || c.Examined.Incomplete != "" || !c.Tells.At {
+	if c.Algorithm == nil || c.Plan.Skewed() || c.Examined.Incomplete != "" || !c.Tells.At {
 		return nil
 	}
 	type life struct{ ttl, read time.Duration }

@@ -42,7 +42,7 @@ func recovery(c *Case) *time.Duration {
 // proof. A changed limit gives a unit another worth, and so do stamps of several clocks; then
 // there is no figure.
 func overcounted(c *Case) (worst scenarios.Overcount) {
-	if !c.Tells.Remaining || skewed(c.Plan) || c.Plan.Clock == scenarios.Client || slices.ContainsFunc(c.Plan.Phases, func(p scenarios.PlannedPhase) bool { return p.Limit != c.Plan.Limit }) {
+	if !c.Tells.Remaining || c.Plan.Skewed() || c.Plan.Clock == scenarios.Client || slices.ContainsFunc(c.Plan.Phases, func(p scenarios.PlannedPhase) bool { return p.Limit != c.Plan.Limit }) {
 		return worst
 	}
 	type taken struct {

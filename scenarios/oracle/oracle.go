@@ -105,7 +105,7 @@ func Judge(c *Case) (*scenarios.Judgement, error) {
 			return nil, fmt.Errorf("judge %s under %s: outcomes sum to %d, planned were %d", c.Name, c.Plan.Scenario, sum, m.Planned)
 		}
 	}
-	if c.Algorithm != nil && !skewed(c.Plan) {
+	if c.Algorithm != nil && !c.Plan.Skewed() {
 		// Who forgets everything may admit another limit at once.
 		limit := loosest(c.Plan)
 		worst := c.Algorithm.Worst(limit) + j.Measures.StateLost*limit.Max
@@ -165,7 +165,7 @@ func overtaking(c *Case) bool {
 // excuseLateStamps makes a warning of what depends on how late stamps are treated,
 // where the limiter claims nothing about that: its algorithm does not say.
 func excuseLateStamps(c *Case, j *scenarios.Judgement) {
-	if c.Strict || !skewed(c.Plan) {
+	if c.Strict || !c.Plan.Skewed() {
 		return
 	}
 	for i, f := range j.Findings {
@@ -175,11 +175,6 @@ func excuseLateStamps(c *Case, j *scenarios.Judgement) {
 			j.Findings[i].Warn = true
 		}
 	}
-}
-
-// skewed reports whether several clocks decided. A promise is made for one.
-func skewed(p *scenarios.Plan) bool {
-	return p.Clock != scenarios.Server && slices.ContainsFunc(p.Phases, func(phase scenarios.PlannedPhase) bool { return phase.Skew != 0 })
 }
 
 // loosest is the largest of the limits of a plan's phases, to which a promise
