@@ -210,9 +210,11 @@ func number(t *testing.T, text string) int64 {
 // It is started once and then reached by its address; for each that is broken there
 // is one of its own.
 func TestFacts(t *testing.T) {
+	t.Parallel() // by the virtual clock, so that nothing waits for it
 	live := specOf(t, "live")
 	for i, f := range facts {
 		t.Run(fmt.Sprintf("%s-%s-%d", f.row, f.scenario, i), func(t *testing.T) {
+			t.Parallel()
 			redis := live
 			if f.breaks(t) {
 				redis = "managed"

@@ -17,8 +17,10 @@ import (
 // so they hold at other limits than the one they come with. The limiters are the
 // models, in memory.
 func TestBuiltInsHoldAtOtherLimits(t *testing.T) {
+	t.Parallel()
 	for _, b := range scenarios.Builtins() {
 		t.Run(b.Name, func(t *testing.T) {
+			t.Parallel()
 			for _, limit := range []string{"", "1/1s", "2/1m", "3/1s", "7/10s", "10/1m", "12/1h", "33/90s", "60/1m", "128/7d"} {
 				s, err := b.Read(scenarios.BuiltinDefaults())
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/limiter/edge"
+	"github.com/rlbench/rlbench/limiter/openmetrics"
 )
 
 // noEdge is the value of --edge that leaves the coarse tier out.
@@ -90,12 +91,12 @@ func (u *unread) WriteHeader(status int) {
 func edgeMetrics(g *edge.Guard) func(io.Writer) error {
 	return func(w io.Writer) error {
 		asked := g.Counts()
-		_, err := fmt.Fprintf(w, `# TYPE rlbench_edge_requests counter
-# HELP rlbench_edge_requests Requests that the coarse tier was asked about; nameless ones had no address.
-rlbench_edge_requests_total{outcome="admitted"} %d
-rlbench_edge_requests_total{outcome="denied"} %d
-rlbench_edge_requests_total{outcome="nameless"} %d
-`, asked.Admitted, asked.Denied, g.Nameless().Asked())
+		var text openmetrics.Text
+		family := text.Counter("rlbench_edge_requests", "", "Requests that the coarse tier was asked about; nameless ones had no address.")
+		family.Count(asked.Admitted, "outcome", "admitted")
+		family.Count(asked.Denied, "outcome", "denied")
+		family.Count(g.Nameless().Asked(), "outcome", "nameless")
+		_, err := w.Write(text.Bytes())
 		return err
 	}
 }

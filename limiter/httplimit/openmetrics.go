@@ -2,12 +2,12 @@ package httplimit
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
+
+	"github.com/rlbench/rlbench/limiter/openmetrics"
 )
 
 // Metrics serves what the writers write as one OpenMetrics 1.0 text. Each writes
@@ -22,8 +22,8 @@ func Metrics(writers ...func(io.Writer) error) http.Handler {
 				return
 			}
 		}
-		text.WriteString("# EOF\n")
-		w.Header().Set("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
+		text.WriteString(openmetrics.EOF)
+		w.Header().Set("Content-Type", openmetrics.ContentType)
 		_, _ = w.Write(text.Bytes()) // the scraper may be gone
 	})
 }
@@ -31,48 +31,31 @@ func Metrics(writers ...func(io.Writer) error) http.Handler {
 // WriteOpenMetrics writes the counters as OpenMetrics families, without the
 // final "# EOF"; pass it to Metrics. Families of two middlewares would collide.
 func (c *Counters) WriteOpenMetrics(w io.Writer) error {
-	var b bytes.Buffer
-	family(&b, "ratelimit_requests", "Requests that were to be charged, by what became of them.")
+	var text openmetrics.Text
+	family := text.Counter("ratelimit_requests", "", "Requests that were to be charged, by what became of them.")
 	for _, o := range outcomes {
-		sample(&b, "ratelimit_requests", c.Requests(o), "outcome", string(o))
+		family.Count(c.Requests(o), "outcome", string(o))
 	}
 	policies := c.Policies()
-	family(&b, "ratelimit_decisions", "Decisions by policy; uncharged is an admission that another policy undid.")
+	family = text.Counter("ratelimit_decisions", "", "Decisions by policy; uncharged is an admission that another policy undid.")
 	for _, p := range policies {
 		for _, n := range []struct {
 			outcome string
 			count   int64
 		}{{"admitted", p.Admitted}, {"denied", p.Denied}, {"would_deny", p.WouldDeny}, {"uncharged", p.Uncharged}} {
-			sample(&b, "ratelimit_decisions", n.count, "policy", p.Policy, "outcome", n.outcome)
+			family.Count(n.count, "policy", p.Policy, "outcome", n.outcome)
 		}
 	}
-	family(&b, "ratelimit_failure_decisions", "Decisions that a failure policy made, by policy and source.")
+	family = text.Counter("ratelimit_failure_decisions", "", "Decisions that a failure policy made, by policy and source.")
 	for _, p := range policies {
 		for _, source := range slices.Sorted(maps.Keys(p.Failures)) {
-			sample(&b, "ratelimit_failure_decisions", p.Failures[source], "policy", p.Policy, "source", string(source))
+			family.Count(p.Failures[source], "policy", p.Policy, "source", string(source))
 		}
 	}
-	family(&b, "ratelimit_errors", "Requests without a decision, by policy.")
+	family = text.Counter("ratelimit_errors", "", "Requests without a decision, by policy.")
 	for _, p := range policies {
-		sample(&b, "ratelimit_errors", p.Errors, "policy", p.Policy)
+		family.Count(p.Errors, "policy", p.Policy)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(text.Bytes())
 	return err
 }
-
-// family begins a family of counters.
-func family(b *bytes.Buffer, name, help string) {
-	fmt.Fprintf(b, "# TYPE %s counter\n# HELP %s %s\n", name, name, labelEscape.Replace(help))
-}
-
-// sample writes one; labels are names and values in turn.
-func sample(b *bytes.Buffer, name string, value int64, labels ...string) {
-	b.WriteString(name + "_total")
-	for i := 0; i < len(labels); i += 2 {
-		b.WriteByte("{,"[min(i, 1)])
-		b.WriteString(labels[i] + `="` + labelEscape.Replace(labels[i+1]) + `"`)
-	}
-	fmt.Fprintf(b, "} %d\n", value)
-}
-
-var labelEscape = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
