@@ -45,12 +45,7 @@ address no more than how it begins. docs/audit.md says what it cannot see.`,
 		Example: `  rlbench audit --redis redis://localhost:6379
   rlbench audit --key-prefix rl: --address 203.0.113.7 --max-ttl 2m
   rlbench audit --addresses seen.txt --pace 20ms -o table -o json=audit.json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("rlbench audit --redis redis://localhost:6379", "audit: takes no arguments, there are %d", len(args))
-			}
-			return nil
-		},
+		Args: noArguments("rlbench audit --redis redis://localhost:6379"),
 		Annotations: map[string]string{judges: "yes"},
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if o.schema {
@@ -171,9 +166,7 @@ func (s *auditing) run() error {
 	s.document.Started = e.Now().UTC()
 	watch := e.watch()
 	env, err := e.open(stop)
-	if e.server != nil {
-		defer e.server.Close()
-	}
+	defer e.closeServers()
 	var result *audit.Result
 	if err == nil {
 		result, err = audit.Run(stop.ctx, e.server.Client(), s.options)

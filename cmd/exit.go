@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"unicode"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/scenarios"
 )
@@ -58,6 +60,16 @@ func usage(err error, hint string) error { return &problem{exitUsage, err, hint}
 
 func usagef(hint, format string, args ...any) error {
 	return usage(fmt.Errorf(format, args...), hint)
+}
+
+// noArguments is the check of a command that takes none; hint is a call that works.
+func noArguments(hint string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef(hint, "%s: takes no arguments, there are %d", c.Name(), len(args))
+		}
+		return nil
+	}
 }
 
 // targetTrouble wraps an error on the way to the target.

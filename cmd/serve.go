@@ -63,12 +63,7 @@ and budgets in Redis that are charged together or not at all.
 Interrupt it to end it: requests that are under way are finished.`,
 		Example: `  rlbench serve
   rlbench serve --listen 127.0.0.1:9000 -a log --headers draft-11 --on-failure closed`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("rlbench serve --listen 127.0.0.1:8080", "serve: takes no arguments, there are %d", len(args))
-			}
-			return nil
-		},
+		Args: noArguments("rlbench serve --listen 127.0.0.1:8080"),
 		RunE: func(_ *cobra.Command, _ []string) error { return o.run(a) },
 	}
 	f := c.Flags()

@@ -1,10 +1,7 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
@@ -123,14 +120,4 @@ func AuditVerdict(findings []AuditFinding, unchecked []Unchecked) scenarios.Verd
 	return v
 }
 
-func renderAuditJSON(w io.Writer, a *Audit, _ Options) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(a); err != nil {
-		return fmt.Errorf("encode audit: %w", err)
-	}
-	_, err := w.Write(b.Bytes())
-	return err
-}
+func renderAuditJSON(w io.Writer, a *Audit, _ Options) error { return encode(w, "audit", a) }

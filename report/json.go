@@ -14,15 +14,17 @@ import (
 //go:embed schema.json
 var JSONSchema []byte
 
-func renderJSON(w io.Writer, r *Report, _ Options) error {
-	// A report is encoded as a whole before a byte is written, so that no
-	// reader ever sees half of one.
+func renderJSON(w io.Writer, r *Report, _ Options) error { return encode(w, "report", r) }
+
+// encode writes a document as JSON. It is encoded as a whole before a byte is
+// written, so that no reader ever sees half of one.
+func encode(w io.Writer, name string, document any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("encode report: %w", err)
+	if err := enc.Encode(document); err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
