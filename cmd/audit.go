@@ -45,7 +45,7 @@ address no more than how it begins. docs/audit.md says what it cannot see.`,
 		Example: `  rlbench audit --redis redis://localhost:6379
   rlbench audit --key-prefix rl: --address 203.0.113.7 --max-ttl 2m
   rlbench audit --addresses seen.txt --pace 20ms -o table -o json=audit.json`,
-		Args: noArguments("rlbench audit --redis redis://localhost:6379"),
+		Args:        noArguments("rlbench audit --redis redis://localhost:6379"),
 		Annotations: map[string]string{judges: "yes"},
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if o.schema {

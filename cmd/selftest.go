@@ -36,7 +36,7 @@ It takes some seconds on a real Redis, and minutes on the embedded one.`,
 		Example: `  rlbench selftest
   rlbench selftest --seeds 30 --count 10
   rlbench run same-microsecond -a faulty:bare-timestamp-member`,
-		Args: noArguments("rlbench selftest"),
+		Args:        noArguments("rlbench selftest"),
 		Annotations: map[string]string{judges: "yes"},
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, flag := range []string{"seeds", "count"} {
