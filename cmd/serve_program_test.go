@@ -50,7 +50,7 @@ func (b *transcript) String() string {
 
 // startLine is all that serve writes to stdout: it is the result, for whoever
 // starts it with port 0.
-var startLine = regexp.MustCompile(`^serving (http://127\.0\.0\.1:\d+)/api/v1/trending with \w+ on \w+ Redis; on failure \w+\n$`)
+var startLine = regexp.MustCompile(`^serving (http://127\.0\.0\.1:\d+)/api/v1/trending with [\w-]+ on \w+ Redis; on failure \w+\n$`)
 
 // serve starts the program on a free port. At the end it is interrupted, has to
 // end with 0, and must have left nothing.

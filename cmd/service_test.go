@@ -111,7 +111,7 @@ func TestServiceScenario(t *testing.T) {
 	}
 }
 
-var pseudonymousKey = regexp.MustCompile(`^svc:[0-9a-f]{8}:\d+:\w+:(trending|search):\d+:\{[\w-]{16}\}`)
+var pseudonymousKey = regexp.MustCompile(`^svc:[0-9a-f]{8}:\d+:[\w-]+:(trending|search):\d+:\{[\w-]{16}\}`)
 
 // watched are the keys that were there while something ran: they live for a window
 // and a second only.

@@ -13,6 +13,9 @@ type Algorithm struct {
 	Name string
 	// Doc is one line for a list.
 	Doc string
+	// DecidesAs names the algorithm whose decisions these are, one by one: its
+	// vectors and the checks of scenarios about it hold here too. Empty is itself.
+	DecidesAs string
 	// Script is Lua that follows the convention of package scripts.
 	Script string
 	// Model is the specification.
@@ -39,7 +42,7 @@ type Algorithm struct {
 
 // Algorithms is the table of all algorithms, in the order in which lists show
 // them. To add one, add its row.
-var Algorithms = []Algorithm{Fixed, Log, Counter, GCRA}
+var Algorithms = []Algorithm{Fixed, Log, LogPacked, Counter, CounterStrict, GCRA}
 
 // Names are the names of all algorithms.
 func Names() []string {
@@ -58,6 +61,14 @@ func Named(name string) (Algorithm, bool) {
 		}
 	}
 	return Algorithm{}, false
+}
+
+// Family is the name of the algorithm whose decisions these are.
+func (a Algorithm) Family() string {
+	if a.DecidesAs != "" {
+		return a.DecidesAs
+	}
+	return a.Name
 }
 
 // Model is an algorithm as a pure specification. Step must not change the

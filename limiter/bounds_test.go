@@ -58,14 +58,17 @@ func TestWorstHolds(t *testing.T) {
 // TestWorstIsReached: Worst is no looser than it has to be.
 func TestWorstIsReached(t *testing.T) {
 	// Two bursts of single units: one tick before an edge, and as early as the
-	// second is at its largest. For gcra that is the last instant of the window.
+	// second is at its largest. For counter-strict and gcra that is the
+	// last instant of the window.
 	second := map[string]func(limiter.Limit) time.Duration{
-		"fixed": func(limiter.Limit) time.Duration { return 0 },
-		"log":   func(limiter.Limit) time.Duration { return 0 },
+		"fixed":      func(limiter.Limit) time.Duration { return 0 },
+		"log":        func(limiter.Limit) time.Duration { return 0 },
+		"log-packed": func(limiter.Limit) time.Duration { return 0 },
 		"counter": func(l limiter.Limit) time.Duration {
 			return (l.Window - l.Window/time.Duration(l.Max)).Truncate(tick) + tick
 		},
-		"gcra": func(l limiter.Limit) time.Duration { return l.Window - 2*tick },
+		"counter-strict": func(l limiter.Limit) time.Duration { return l.Window - 2*tick },
+		"gcra":           func(l limiter.Limit) time.Duration { return l.Window - 2*tick },
 	}
 	for _, a := range limiter.Algorithms {
 		for _, text := range []string{"1/1ms", "2/1m", "3/250ms", "10/1m", "100/1m", "1000/1m", "600/24h"} {
@@ -93,10 +96,10 @@ func TestWorstIsReached(t *testing.T) {
 	}
 }
 
-// TestWindowsHold: fixed and counter admit the limit at most in any one aligned
+// TestWindowsHold: fixed and the counters admit the limit at most in any one aligned
 // window, so their long-run rate is right.
 func TestWindowsHold(t *testing.T) {
-	for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Counter} {
+	for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Counter, limiter.CounterStrict} {
 		t.Run(a.Name, rapid.MakeCheck(func(t *rapid.T) {
 			k := &key{a: a, l: drawLimit(t), state: a.Model.Init()}
 			sums := map[int64]int64{}

@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 func TestVectors(t *testing.T) {
 	for _, a := range limiter.Algorithms {
 		t.Run(a.Name, func(t *testing.T) {
-			cases, err := limitertest.Read(vectors, a.Name+".txt")
+			cases, err := limitertest.Read(vectors, a.Family()+".txt")
 			if err != nil {
 				t.Fatal(err)
 			}

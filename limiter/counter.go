@@ -13,7 +13,7 @@ var Counter = Algorithm{
 	Name:   "counter",
 	Doc:    "sliding window counter: two weighted windows, up to 2×limit over nearly a window",
 	Script: scripts.Counter,
-	Model:  Model{Init: func() any { return counterState{} }, Step: counterStep},
+	Model:  Model{Init: func() any { return counterState{} }, Step: roundedDown.step},
 	Worst:  func(l Limit) int64 { return 2 * l.Max },
 	// limit + ceil(limit × e/window)
 	AfterEdge: func(l Limit, _, e time.Duration) int64 {
@@ -41,19 +41,46 @@ func (s counterState) at(window int64) counterState {
 	}
 }
 
-func counterStep(l Limit, state any, r Request) (any, Decision) {
+// rounding is what a counter makes of fractions of the previous window.
+type rounding struct {
+	// share is of count, as much as left is of width.
+	share func(count, left, width int64) int64
+	// fades is the first instant of a window at which a share of count is at most
+	// room, which is less than count.
+	fades func(room, count, width int64) int64
+}
+
+// roundedDown: floor(count*(width-e)/width) <= room is count*(width-e) < (room+1)*width,
+// so e > width - (room+1)*width/count.
+var roundedDown = rounding{
+	share: func(count, left, width int64) int64 { return count * left / width },
+	fades: func(room, count, width int64) int64 {
+		needed := (room + 1) * width
+		return width - (needed+count-1)/count + 1
+	},
+}
+
+// fadesTo is that instant for any room.
+func (r rounding) fadesTo(room, count, width int64) int64 {
+	if count <= room {
+		return 0
+	}
+	return r.fades(room, count, width)
+}
+
+func (round rounding) step(l Limit, state any, r Request) (any, Decision) {
 	now, width := r.At.UnixMicro(), l.Window.Microseconds()
 	s := state.(counterState).at(now / width)
 	start := s.window * width
 	left := min(width, start+width-now) // of the window; a late clock stands at its start
 
 	d := Decision{Limit: l.Max, At: r.At}
-	weighted := s.previous * left / width
+	weighted := round.share(s.previous, left, width)
 	switch cost := r.Units(); {
 	case cost > l.Max:
 		d.RetryAfter = Never
 	case s.current+cost+weighted > l.Max:
-		d.RetryAfter = micros(counterRetry(l.Max-cost, s, width) - now)
+		d.RetryAfter = micros(round.retry(l.Max-cost, s, width) - now)
 	default:
 		d.Allowed = true
 		s.current += cost
@@ -61,9 +88,9 @@ func counterStep(l Limit, state any, r Request) (any, Decision) {
 	d.Remaining = max(l.Max-s.current-weighted, 0)
 	switch {
 	case s.current > 0:
-		d.ResetAfter = micros(start + width + fadesTo(0, s.current, width) - now)
+		d.ResetAfter = micros(start + width + round.fadesTo(0, s.current, width) - now)
 	case weighted > 0:
-		d.ResetAfter = micros(start + fadesTo(0, s.previous, width) - now)
+		d.ResetAfter = micros(start + round.fadesTo(0, s.previous, width) - now)
 	}
 	if !d.Allowed {
 		return state, d // not even rolled forward: a denial writes nothing
@@ -71,21 +98,11 @@ func counterStep(l Limit, state any, r Request) (any, Decision) {
 	return s, d
 }
 
-// counterRetry is the first instant at which at most room is in use: still in
-// this window if the current count alone leaves room, else in the next.
-func counterRetry(room int64, s counterState, width int64) int64 {
+// retry is the first instant at which at most room is in use: still in this
+// window if the current count alone leaves room, else in the next.
+func (round rounding) retry(room int64, s counterState, width int64) int64 {
 	if s.current <= room {
-		return s.window*width + fadesTo(room-s.current, s.previous, width)
+		return s.window*width + round.fadesTo(room-s.current, s.previous, width)
 	}
-	return (s.window+1)*width + fadesTo(room, s.current, width)
-}
-
-// fadesTo is the smallest e >= 0 with floor(count*(width-e)/width) <= room.
-// That is count*(width-e) < (room+1)*width, so e > width - (room+1)*width/count.
-func fadesTo(room, count, width int64) int64 {
-	if count <= room {
-		return 0
-	}
-	needed := (room + 1) * width
-	return width - (needed+count-1)/count + 1
+	return (s.window+1)*width + round.fadesTo(room, s.current, width)
 }

@@ -143,13 +143,15 @@ func ExampleParseLimit() {
 func ExampleAlgorithm_worst() {
 	l := limiter.Limit{Max: 100, Window: time.Minute}
 	for _, a := range limiter.Algorithms {
-		fmt.Printf("%-7s %d in any minute at worst\n", a.Name, a.Worst(l))
+		fmt.Printf("%-14s %d in any minute at worst\n", a.Name, a.Worst(l))
 	}
 	// Output:
-	// fixed   200 in any minute at worst
-	// log     100 in any minute at worst
-	// counter 200 in any minute at worst
-	// gcra    199 in any minute at worst
+	// fixed          200 in any minute at worst
+	// log            100 in any minute at worst
+	// log-packed     100 in any minute at worst
+	// counter        200 in any minute at worst
+	// counter-strict 199 in any minute at worst
+	// gcra           199 in any minute at worst
 }
 
 // An HTTP service rounds the wait up: a client that comes a moment early is

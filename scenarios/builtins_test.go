@@ -97,7 +97,7 @@ func violated(s *scenarios.Scenario, p *scenarios.Plan, a limiter.Algorithm) []s
 	j := oracle.Expect(p, a)
 	var broken []string
 	for _, c := range s.Checks {
-		if c.Algorithm != "" && c.Algorithm != a.Name || c.Clock != "" && c.Clock != scenarios.Virtual || beyondModels(c) {
+		if c.Algorithm != "" && c.Algorithm != a.Name && c.Algorithm != a.Family() || c.Clock != "" && c.Clock != scenarios.Virtual || beyondModels(c) {
 			continue
 		}
 		want, err := c.Value.Eval(s.Limit)

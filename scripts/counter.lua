@@ -2,11 +2,16 @@
 -- window's that a trailing window would still overlap. Constant memory, one
 -- string. An estimate: bursts at both ends of a trailing window reach 2 x max.
 --
+-- Strict, it rounds that share up, not down. Then the estimate, fractions and all,
+-- never exceeds max, and nothing is admitted on the strength of half a unit.
+--
 -- KEYS     the identity's key, holding "<window index> <current> <previous>";
 --          and, if it has another name, the key of that, which is only read
 -- ARGV     now_us|"", window_us, max, cost, nonce|"" (peek), ttl_floor_ms
 -- Reply    {allowed, remaining, retry_after_us, reset_after_us, now_us}
 -- The whole convention is in scripts.go.
+
+local strict = false
 
 local key = KEYS[1]
 local window = tonumber(ARGV[2])
@@ -55,8 +60,11 @@ local elapsed = math.max(now, start) - start
 local ttl = math.ceil((2 * window - elapsed) / 1000) + 1000
 ttl = string.format('%.0f', math.max(ttl, tonumber(ARGV[6])))
 
--- previous * (1 - elapsed/window), rounded down, without a fraction on the way.
+-- previous * (1 - elapsed/window), rounded, without a fraction on the way.
 local carried = math.floor(previous * (window - elapsed) / window)
+if strict then
+  carried = math.ceil(previous * (window - elapsed) / window)
+end
 local allowed = current + carried + cost <= max
 if allowed then
   own_current, current = own_current + cost, current + cost
@@ -68,10 +76,13 @@ elseif not peek and redis.call('PTTL', key) == -1 then
 end
 
 -- First instant of a window at which the count before it has faded to at most
--- room: the smallest e with floor(count * (window - e) / window) <= room.
+-- room: the smallest e with floor(count * (window - e) / window) <= room, or, when
+-- strict, with ceil.
 local function faded(count, room)
   if count <= room then
     return 0
+  elseif strict then
+    return math.ceil(window * (count - room) / count)
   end
   return math.floor(window * (count - room - 1) / count) + 1
 end

@@ -61,6 +61,8 @@ var (
 	Fixed string
 	//go:embed log.lua
 	Log string
+	//go:embed log-packed.lua
+	LogPacked string
 	//go:embed counter.lua
 	Counter string
 	//go:embed gcra.lua
@@ -69,6 +71,10 @@ var (
 	//go:embed several.lua
 	several string
 )
+
+// CounterStrict is Counter with its one switch turned: what is carried over is
+// rounded up, and so the estimate itself never exceeds max.
+var CounterStrict = strings.Replace(Counter, "local strict = false", "local strict = true", 1)
 
 // Part is an algorithm that takes part in Several.
 type Part struct{ Name, Source string }

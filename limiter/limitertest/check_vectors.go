@@ -10,7 +10,7 @@ func checkVectors(ctx context.Context, s *subject) error {
 	if s.suite.Vectors == nil {
 		return Skip("the Suite has no Vectors")
 	}
-	cases, err := Read(s.suite.Vectors, s.algorithm.Name+".txt")
+	cases, err := Read(s.suite.Vectors, s.algorithm.Family()+".txt")
 	if err != nil {
 		return err
 	}

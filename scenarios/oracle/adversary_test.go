@@ -74,10 +74,12 @@ func edgeOf(l limiter.Limit) time.Time {
 
 // worsts are the worst cases, from docs/algorithms.md and not from the code.
 var worsts = map[string]func(limit int64) int64{
-	"fixed":   func(limit int64) int64 { return 2 * limit },
-	"log":     func(limit int64) int64 { return limit },
-	"counter": func(limit int64) int64 { return 2 * limit },
-	"gcra":    func(limit int64) int64 { return 2*limit - 1 },
+	"fixed":          func(limit int64) int64 { return 2 * limit },
+	"log":            func(limit int64) int64 { return limit },
+	"log-packed":     func(limit int64) int64 { return limit },
+	"counter":        func(limit int64) int64 { return 2 * limit },
+	"counter-strict": func(limit int64) int64 { return 2*limit - 1 },
+	"gcra":           func(limit int64) int64 { return 2*limit - 1 },
 }
 
 // Nobody tells the search where the worst case is, and it finds it exactly.

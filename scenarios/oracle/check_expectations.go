@@ -14,7 +14,7 @@ func expectations(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		if check.Clock != "" && check.Clock != c.Plan.Clock {
 			continue
 		}
-		if check.Algorithm == "" || check.Algorithm == c.Name || c.Algorithm != nil && check.Algorithm == c.Algorithm.Name {
+		if check.Algorithm == "" || check.Algorithm == c.Name || c.Algorithm != nil && check.Algorithm == c.Algorithm.Family() {
 			findings = append(findings, expectation(c, j, check))
 		}
 	}

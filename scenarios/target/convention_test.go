@@ -35,7 +35,7 @@ func checked(t *testing.T, folder string, n target.Needs, model string) string {
 var badMappings = []struct{ text, want, why string }{
 	{"modle: log\n", `x.yaml:1:1: unknown key "modle" in the mapping (did you mean "model"?); known: version, description, model, keys, args, reply, clock`, "a typo in a key"},
 	{"model: log\nmodel: log\n", `x.yaml:2:1: key "model" is there twice`, "a key that is there twice"},
-	{"model: lok\n", `x.yaml:1:8: unknown model "lok" (did you mean "log"?); known: fixed, log, counter, gcra, none`, "a typo in a value"},
+	{"model: lok\n", `x.yaml:1:8: unknown model "lok" (did you mean "log"?); known: fixed, log, log-packed, counter, counter-strict, gcra, none`, "a typo in a value"},
 	{"version: 2\n", `x.yaml:1:10: version "2": want a whole number from 1 to 1`, "a mapping of a later time"},
 	{"", "x.yaml: the mapping is empty", "no byte"},
 	{"# nothing\n", "x.yaml: the mapping is empty", "only a comment"},

@@ -81,7 +81,7 @@ target lua:x.lua: limit 10/1.5ms: the window is not a whole number of 1ms, which
 		{"{}", target.Needs{Limits: limit(limiter.MaxMax, limiter.MaxWindow)}, "log", "", "a model that computes anything"},
 		{"{}", target.Needs{Limits: limit(limiter.MaxMax, limiter.MaxWindow)}, "counter", "target lua:x.lua: limit 2147483648/31d: 2147483648 × 2678400000000 µs is 2^53 or more and cannot be computed exactly; the largest count for this window is 3362", "one that does not"},
 		{"model: counter", target.Needs{Limits: limit(limiter.MaxMax, limiter.MaxWindow)}, "none", "", "a claim that is taken back"},
-		{"{}", target.Needs{}, "cuonter", `target lua:x.lua: unknown model "cuonter" (did you mean "counter"?); known: fixed, log, counter, gcra, none`, "a model that is none"},
+		{"{}", target.Needs{}, "cuonter", `target lua:x.lua: unknown model "cuonter" (did you mean "counter"?); known: fixed, log, log-packed, counter, counter-strict, gcra, none`, "a model that is none"},
 		{"{}", target.Needs{Limits: limit(1, time.Microsecond), Clock: scenarios.Server, Costs: true}, "", `target lua:x.lua: limit 1/1µs: window 1µs is outside 1ms to 31d
 target lua:x.lua: clock server: the script is given the time by its caller; use --clock virtual or --clock client
 target lua:x.lua: requests cost more than one unit, and the script is not told: no argument is {cost}`, "all at once"},

@@ -21,9 +21,9 @@ func TestNames(t *testing.T) {
 	}{
 		{[]string{"fixed"}, []string{"fixed"}, "one"},
 		{[]string{"log", "fixed"}, []string{"log", "fixed"}, "in the order in which they are given"},
-		{[]string{"all"}, []string{"fixed", "log", "counter", "gcra"}, "all in the order of the table"},
-		{[]string{"counter", "all"}, []string{"counter", "fixed", "log", "gcra"}, "one that all contains comes where it is named first"},
-		{[]string{"all", "all", "log"}, []string{"fixed", "log", "counter", "gcra"}, "nobody twice"},
+		{[]string{"all"}, []string{"fixed", "log", "log-packed", "counter", "counter-strict", "gcra"}, "all in the order of the table"},
+		{[]string{"counter", "all"}, []string{"counter", "fixed", "log", "log-packed", "counter-strict", "gcra"}, "one that all contains comes where it is named first"},
+		{[]string{"all", "all", "log"}, []string{"fixed", "log", "log-packed", "counter", "counter-strict", "gcra"}, "nobody twice"},
 		{[]string{"log", "log"}, []string{"log"}, "not even when it is asked for"},
 		{[]string{" log ", "\tfixed"}, []string{"log", "fixed"}, "blanks around, as after a comma"},
 	} {
@@ -39,13 +39,13 @@ func TestNamesThatAreNone(t *testing.T) {
 		list      []string
 		want, why string
 	}{
-		{nil, "no limiter is named; known: fixed, log, counter, gcra, all", "an empty list"},
-		{[]string{"lok"}, `unknown limiter "lok" (did you mean "log"?); known: fixed, log, counter, gcra, all, lua:PATH, faulty:NAME`, "a typo"},
-		{[]string{"fixed", "conter"}, `unknown limiter "conter" (did you mean "counter"?); known: fixed, log, counter, gcra, all, lua:PATH, faulty:NAME`, "a typo behind a name that is fine"},
-		{[]string{"token-bucket"}, `unknown limiter "token-bucket"; known: fixed, log, counter, gcra, all, lua:PATH, faulty:NAME`, "a name that resembles nothing"},
-		{[]string{"al"}, `unknown limiter "al" (did you mean "all"?); known: fixed, log, counter, gcra, all, lua:PATH, faulty:NAME`, "all can be mistyped as well"},
-		{[]string{""}, `unknown limiter ""; known: fixed, log, counter, gcra, all, lua:PATH, faulty:NAME`, "an empty name"},
-		{[]string{"FIXED"}, `unknown limiter "FIXED"; known: fixed, log, counter, gcra, all, lua:PATH, faulty:NAME`, "names are written small"},
+		{nil, "no limiter is named; known: fixed, log, log-packed, counter, counter-strict, gcra, all", "an empty list"},
+		{[]string{"lok"}, `unknown limiter "lok" (did you mean "log"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, lua:PATH, faulty:NAME`, "a typo"},
+		{[]string{"fixed", "conter"}, `unknown limiter "conter" (did you mean "counter"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, lua:PATH, faulty:NAME`, "a typo behind a name that is fine"},
+		{[]string{"token-bucket"}, `unknown limiter "token-bucket"; known: fixed, log, log-packed, counter, counter-strict, gcra, all, lua:PATH, faulty:NAME`, "a name that resembles nothing"},
+		{[]string{"al"}, `unknown limiter "al" (did you mean "all"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, lua:PATH, faulty:NAME`, "all can be mistyped as well"},
+		{[]string{""}, `unknown limiter ""; known: fixed, log, log-packed, counter, counter-strict, gcra, all, lua:PATH, faulty:NAME`, "an empty name"},
+		{[]string{"FIXED"}, `unknown limiter "FIXED"; known: fixed, log, log-packed, counter, counter-strict, gcra, all, lua:PATH, faulty:NAME`, "names are written small"},
 	} {
 		if got, err := target.Names(row.list); err == nil || err.Error() != row.want {
 			t.Errorf("%q: got %q and %v, want %s (%s)", row.list, got, err, row.want, row.why)
