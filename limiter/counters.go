@@ -44,7 +44,7 @@ type Counters struct {
 }
 
 // sources are those that a tally tells apart.
-var sources = [...]Source{SourceRedis, SourceFailOpen, SourceFailClosed, SourceLocal}
+var sources = [...]Source{SourceRedis, SourceDenyCache, SourceFailOpen, SourceFailClosed, SourceLocal}
 
 // tally counts the decisions of one policy.
 type tally struct {

@@ -47,6 +47,9 @@ type Config struct {
 	// Now is the clock of FailLocal for requests without At, and of the Circuit
 	// if that is nil. Default time.Now.
 	Now func() time.Time
+	// DenyCache refuses in this process what Redis has refused, as long as that
+	// holds. Limiters of one Redis may share one. Nil asks Redis every time.
+	DenyCache *DenyCache
 	// TTLFloor keeps keys at least this long. Leave it zero, unless the
 	// requests' instants run slower than real time, as in a simulation.
 	TTLFloor time.Duration
@@ -62,6 +65,7 @@ type Redis struct {
 	fallback *fallback
 	ttlFloor any // boxed once
 	nonces   nonces
+	denials  *DenyCache // nil is none
 }
 
 var _ Limiter = (*Redis)(nil)
@@ -87,6 +91,7 @@ func New(client Processor, c Config) (*Redis, error) {
 		fallback: newFallback(g, c.Policy, c.Algorithm, c),
 		ttlFloor: milliseconds(c.TTLFloor),
 		nonces:   newNonces(),
+		denials:  c.DenyCache,
 	}, nil
 }
 
@@ -135,15 +140,23 @@ func (l *Redis) KeysOf(r Request) []string { return l.appendKeys(nil, r.Slot, r.
 // the request to Redis at most once: if the reply is lost, the error wraps
 // ErrUnknown.
 //
+// With a DenyCache, a denial that still holds needs no round trip at all.
+//
 // It returns within Config.Timeout. Errors: an invalid request and a cancelled
 // context are always returned; when Redis cannot answer in time, or the Circuit
 // is open, Config.OnFailure decides.
 func (l *Redis) Allow(ctx context.Context, r Request) (Decision, error) {
-	nonce := constantNonce
-	if l.algorithm.nonce {
-		nonce = l.nonces.next()
+	if l.denials != nil {
+		return l.allowUnlessDenied(ctx, r)
 	}
-	return l.decide(ctx, r, nonce)
+	return l.decide(ctx, r, l.nonce())
+}
+
+func (l *Redis) nonce() string {
+	if l.algorithm.nonce {
+		return l.nonces.next()
+	}
+	return constantNonce
 }
 
 // Peek returns the decision that Allow would have returned, and changes
@@ -157,6 +170,9 @@ func (l *Redis) Peek(ctx context.Context, r Request) (Decision, error) {
 // and in Redis. Only Key, Also and Slot of the request matter.
 func (l *Redis) Reset(ctx context.Context, r Request) error {
 	l.fallback.forget(r)
+	if l.denials != nil {
+		l.denials.forget(l.denyKey(r))
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.guard.timeout)
 	defer cancel()
 	for _, key := range l.KeysOf(r) {
