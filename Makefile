@@ -15,7 +15,7 @@ build:
 # against the embedded and a real Redis. Nothing may skip for want of a Redis.
 test: redis check
 	RLBENCH_REQUIRE_REDIS=1 $(GO) test -race -shuffle=on -count=1 -timeout 20m ./...
-	$(GO) run . selftest --redis managed --seeds 12 --count 10 --quiet
+	$(GO) run . selftest --redis managed --seeds 6 --count 10 --quiet
 
 # The score of BENCHMARKS.md: no sound limiter accused under 1000 seeds.
 selftest: redis

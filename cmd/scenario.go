@@ -85,7 +85,7 @@ type loaded struct {
 
 // needs are what the traffic of a scenario asks of a limiter.
 func (s loaded) needs() target.Needs {
-	n := target.Needs{Clock: s.plan.Clock, Policy: s.plan.OnFailure, Service: s.plan.Service != ""}
+	n := target.Needs{Clock: s.plan.Clock, Policy: s.plan.OnFailure, Service: s.plan.Service != "", Faults: len(s.plan.Faults) > 0, Skewed: s.plan.Skewed()}
 	for _, phase := range s.plan.Phases {
 		n.Names = n.Names || phase.Also != nil
 		n.Waits = n.Waits || phase.Retry != nil && phase.Retry.Mode == "obey"
@@ -134,7 +134,7 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 	}
 	errs = append(errs, distinct(all))
 	if err := errors.Join(errs...); err != nil {
-		return nil, usage(err, loadHint(names, err))
+		return nil, usage(err, loadHint(names, len(o.faults), err))
 	}
 	return all, nil
 }
@@ -178,13 +178,15 @@ func (a *app) leaveOut(name string, why error) {
 }
 
 // loadHint is a command that helps with what went wrong.
-func loadHint(names []string, err error) string {
+func loadHint(names []string, faults int, err error) string {
 	var problems scenarios.Problems
 	switch {
 	case errors.As(err, &problems) && isPath(names[0]):
 		return "rlbench validate " + strings.Join(names, " ")
 	case strings.HasPrefix(err.Error(), "unknown scenario"):
 		return "rlbench list scenarios"
+	case !isPath(names[0]) && faults > 0: // what is built in has no mistakes of its own
+		return "rlbench list -v faults"
 	case !isPath(names[0]) && names[0] != "-" && names[0] != "all":
 		return "rlbench show " + names[0] + " prints it"
 	}

@@ -80,7 +80,7 @@ Interrupt it to end it: requests that are under way are finished.`,
 	f.StringSliceVar(&o.trust, "trust", nil, "networks of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
 	f.StringVar(&o.keyFile, "key-file", "", "file of the key of pseudonyms, made if it is not there; by default a random key that is gone with the process")
 	f.IntVar(&o.videos, "videos", demo.DefaultVideos, "videos in the catalogue; what a request costs grows with it")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "log nothing but errors")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "log nothing but errors; the address is printed all the same")
 	complete(c, "algorithm", limiter.Names)
 	complete(c, "on-failure", func() []string { return scenarios.FailurePolicies })
 	complete(c, "headers", dialects)
@@ -109,9 +109,12 @@ func (o *serveOptions) validate() error {
 	if o.timeout < time.Millisecond || o.timeout > time.Minute {
 		errs = append(errs, usagef("--timeout 100ms", "--timeout %s: want 1ms to 1m", o.timeout))
 	}
+	if o.window < limiter.MinWindow || o.window > limiter.MaxWindow {
+		errs = append(errs, usagef("--window 1m", "--window %s: want %s to %s", o.window, limiter.FormatDuration(limiter.MinWindow), limiter.FormatDuration(limiter.MaxWindow)))
+	}
 	for _, name := range o.headers {
 		if name != "none" {
-			errs = append(errs, oneOf("headers", name, dialects()))
+			errs = append(errs, oneOf("headers", name, append(dialects(), "none")))
 		}
 	}
 	if o.videos < 1 {

@@ -1,11 +1,11 @@
 package limiter
 
 import (
-	"cmp"
 	"context"
 	"hash/maphash"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,25 +17,33 @@ const DefaultDenyKeys = 100_000
 // was denied a cost at an instant is denied that cost, or a larger one, until the
 // RetryAfter that came with it has passed, whatever others do meanwhile: they can
 // only use up more. That holds for every algorithm here, for any number of processes,
-// and as long as one clock decides.
+// and for one clock whose instants come in order.
 //
-// It needs no invalidation of its own. A limiter of another limit does not read what
-// one of this limit wrote, and Redis.Reset forgets. Only what happens behind a
-// limiter's back is not seen until the wait is over: a Reset in another process, a
-// Redis that lost its state, and clocks of callers that disagree, where one that is
-// ahead ages everybody's use.
+// What it tells beside the denial, RetryAfter, ResetAfter and Remaining, is as exact as
+// ever while all requests of a key cost 1, under one limit and one name. Otherwise it
+// is what was true when Redis refused, with the time since then taken off: the waits
+// are the least.
+//
+// Another limit does not read what was written under this one, and Redis.Reset
+// forgets. What happens behind a limiter's back is not seen until the wait is over: a
+// Reset in another process, a Redis that lost its state or whose clock was set, a
+// machine that slept, and stamps that come late, be it by clocks that disagree or by
+// requests that overtook each other.
 //
 // The zero value remembers DefaultDenyKeys. It is safe for concurrent use, and may be
 // shared by any limiters of one Redis. Do not copy one after its first use.
 type DenyCache struct {
-	// Keys is how many denied identities are remembered at most. When there are
-	// more, one of those whose wait is over soonest among a few is forgotten, which
-	// costs a round trip. Set it before the first use.
+	// Keys is how many denied identities are remembered at most; 0 or less is
+	// DefaultDenyKeys. When there are more, one of those whose wait is over soonest
+	// among a few is forgotten, which costs a round trip. Set it before the first use.
 	Keys int
 
 	ready  sync.Once
 	seed   maphash.Seed
-	shards [denyShards]denyShard
+	shards []denyShard
+	// resets counts what may make Redis forget: what was denied before the last one
+	// holds no more.
+	resets atomic.Int64
 }
 
 const denyShards = 64
@@ -61,17 +69,24 @@ type denial struct {
 	until           int64 // whoever asks before is refused
 	retry, reset    int64 // when to come back, and when everything is back
 	at, seen        int64 // of Redis, and of ours when we heard it
+	ends            int64 // until, always by our clock
+	resets          int64 // how many there had been when we asked
 }
 
 func (c *DenyCache) shard(k denyKey) *denyShard {
 	c.ready.Do(func() {
+		most := c.Keys
+		if most <= 0 {
+			most = DefaultDenyKeys
+		}
 		c.seed = maphash.MakeSeed()
+		c.shards = make([]denyShard, min(most, denyShards))
 		for i := range c.shards {
 			c.shards[i].all = map[denyKey]denial{}
-			c.shards[i].most = max(1, cmp.Or(c.Keys, DefaultDenyKeys)/denyShards)
+			c.shards[i].most = most / len(c.shards)
 		}
 	})
-	return &c.shards[maphash.Comparable(c.seed, k)%denyShards]
+	return &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))]
 }
 
 // find is the denial that decides a request of that cost at an instant.
@@ -83,7 +98,7 @@ func (c *DenyCache) find(k denyKey, cost, now int64) (denial, bool) {
 	switch {
 	case !ok:
 		return denial{}, false
-	case now >= d.until:
+	case now >= d.until || d.resets != c.resets.Load():
 		delete(s.all, k)
 		return denial{}, false
 	}
@@ -96,7 +111,7 @@ func (c *DenyCache) keep(k denyKey, d denial, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.all[k]
-	if ok && now < known.until && known.cost < d.cost {
+	if ok && now < known.until && known.cost < d.cost && known.resets == d.resets {
 		return
 	}
 	if !ok && len(s.all) >= s.most {
@@ -112,7 +127,7 @@ func (s *denyShard) evict() {
 	var soonest denyKey
 	seen := 0
 	for k, d := range s.all {
-		if seen == 0 || d.until < s.all[soonest].until {
+		if seen == 0 || d.ends < s.all[soonest].ends {
 			soonest = k
 		}
 		if seen++; seen == few {
@@ -122,16 +137,10 @@ func (s *denyShard) evict() {
 	delete(s.all, soonest)
 }
 
-func (c *DenyCache) forget(k denyKey) {
-	s := c.shard(k)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, k)
-}
-
 // Len is how many denials are remembered, some of which may be over.
 func (c *DenyCache) Len() int {
 	n := 0
+	c.shard(denyKey{})
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
@@ -152,7 +161,8 @@ func (l *Redis) denyKey(r Request) denyKey {
 
 // allowUnlessDenied is Allow with a DenyCache.
 func (l *Redis) allowUnlessDenied(ctx context.Context, r Request) (Decision, error) {
-	k, cost, asked := l.denyKey(r), r.Units(), sinceBegan()
+	k, cost, asked, resets := l.denyKey(r), r.Units(), sinceBegan(), l.denials.resets.Load()
+	ends := asked
 	if k.stamped {
 		asked = r.At.UnixMicro()
 	}
@@ -178,7 +188,7 @@ func (l *Redis) allowUnlessDenied(ctx context.Context, r Request) (Decision, err
 		cost: cost, remaining: d.Remaining,
 		until: asked + d.RetryAfter.Microseconds(),
 		retry: heard + d.RetryAfter.Microseconds(), reset: heard + d.ResetAfter.Microseconds(),
-		at: d.At.UnixMicro(), seen: heard,
+		at: d.At.UnixMicro(), seen: heard, ends: ends + d.RetryAfter.Microseconds(), resets: resets,
 	}, asked)
 	return d, nil
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // TestDenyCacheDecidesAsRedis: several processes with a cache each decide random
-// traffic on shared keys as the model does. Where all requests cost the same, to the
-// last field.
+// traffic on shared keys as the model does. Where all requests cost 1, to the last
+// field.
 func TestDenyCacheDecidesAsRedis(t *testing.T) {
 	client := managed(t).Client()
 	for _, a := range limiter.Algorithms {
@@ -162,6 +162,88 @@ func TestDenyCacheForgets(t *testing.T) {
 	want(low, r, true, limiter.SourceRedis, "after a reset")
 }
 
+// TestDenyCacheResets: whatever was denied, under whichever name, limit or clock, a
+// reset lets Redis be asked again.
+func TestDenyCacheResets(t *testing.T) {
+	client := managed(t).Client()
+	stamped := limiter.Request{Key: "k", At: time.Now()}
+	for _, row := range []struct {
+		denied, reset limiter.Request
+		why           string
+	}{
+		{stamped, limiter.Request{Key: "k"}, "by its stamp"},
+		{limiter.Request{Key: "k"}, limiter.Request{Key: "k", Also: "old"}, "one of a pair"},
+		{limiter.Request{Key: "new", Also: "k"}, limiter.Request{Key: "k"}, "the name that counts too"},
+	} {
+		c := limiter.Config{
+			Algorithm: limiter.Log, Limit: limiter.Limit{Max: 1, Window: time.Hour}, Policy: freshPolicy(), DenyCache: new(limiter.DenyCache),
+		}
+		l := openOn(t, client, c)
+		c.Limit.Max = 2
+		other := openOn(t, client, c)
+		use := row.denied
+		use.Key, use.Also = "k", ""
+		for i, r := range []limiter.Request{use, row.denied, row.denied} {
+			if d, err := l.Allow(t.Context(), r); err != nil || d.Allowed != (i == 0) || i == 2 && d.Source != limiter.SourceDenyCache {
+				t.Errorf("%s, request %d: %+v, %v", row.why, i, d, err)
+			}
+		}
+		if err := other.Reset(t.Context(), row.reset); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := l.Allow(t.Context(), row.denied); err != nil || !d.Allowed {
+			t.Errorf("%s, after a reset: %+v, %v", row.why, d, err)
+		}
+	}
+}
+
+// TestDenyCacheForgetsWhatIsOver: of requests by stamps and by the server's clock, the
+// denials that are over go first.
+func TestDenyCacheForgetsWhatIsOver(t *testing.T) {
+	denials := &limiter.DenyCache{Keys: 640}
+	open := func(window time.Duration) *limiter.Redis {
+		return openOn(t, managed(t).Client(), limiter.Config{
+			Algorithm: limiter.Fixed, Limit: limiter.Limit{Max: 0, Window: window}, Policy: freshPolicy(), DenyCache: denials,
+		})
+	}
+	if d, err := open(time.Hour).Allow(t.Context(), limiter.Request{Key: "k"}); err != nil || d.Allowed || denials.Len() != 0 {
+		t.Errorf("a limit of 0 needs no memory: %+v, %v", d, err)
+	}
+	use := func(l *limiter.Redis, key string, at time.Time) limiter.Source {
+		t.Helper()
+		d, err := l.Allow(t.Context(), limiter.Request{Key: key, At: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Source
+	}
+	short := openOn(t, managed(t).Client(), limiter.Config{
+		Algorithm: limiter.Fixed, Limit: limiter.Limit{Max: 1, Window: time.Millisecond}, Policy: freshPolicy(), DenyCache: denials, TTLFloor: time.Hour,
+	})
+	long := openOn(t, managed(t).Client(), limiter.Config{
+		Algorithm: limiter.Log, Limit: limiter.Limit{Max: 1, Window: time.Hour}, Policy: freshPolicy(), DenyCache: denials,
+	})
+	for i := range 2000 {
+		key := fmt.Sprint("over", i)
+		use(short, key, t0)
+		use(short, key, t0)
+	}
+	for i := range 100 {
+		key := fmt.Sprint("live", i)
+		use(long, key, time.Time{})
+		use(long, key, time.Time{})
+	}
+	repeated := 0
+	for i := range 100 {
+		if use(long, fmt.Sprint("live", i), time.Time{}) == limiter.SourceDenyCache {
+			repeated++
+		}
+	}
+	if repeated < 90 || denials.Len() > 640 {
+		t.Errorf("%d of 100 live denials were kept, %d are remembered", repeated, denials.Len())
+	}
+}
+
 // TestDenyCacheCosts: a small cost may fit where a large one was denied.
 func TestDenyCacheCosts(t *testing.T) {
 	l := openOn(t, managed(t).Client(), limiter.Config{
@@ -194,6 +276,20 @@ func TestDenyCacheCosts(t *testing.T) {
 // TestDenyCacheIsBounded: with more denied identities than it remembers, and many
 // callers, decisions stay right.
 func TestDenyCacheIsBounded(t *testing.T) {
+	for keys, want := range map[int]int{1: 1, 10: 10, 100: 64} {
+		few := &limiter.DenyCache{Keys: keys}
+		l := openOn(t, managed(t).Client(), limiter.Config{
+			Algorithm: limiter.Log, Limit: limiter.Limit{Max: 1, Window: time.Hour}, Policy: freshPolicy(), DenyCache: few,
+		})
+		for i := range 2000 {
+			if _, err := l.Allow(t.Context(), limiter.Request{Key: fmt.Sprint("k", i/2)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := few.Len(); n != want {
+			t.Errorf("%d denials are remembered with Keys %d, want %d", n, keys, want)
+		}
+	}
 	denials := &limiter.DenyCache{Keys: 128}
 	l := openOn(t, managed(t).Client(), limiter.Config{
 		Algorithm: limiter.Fixed, Limit: limiter.Limit{Max: 1, Window: time.Hour}, Policy: freshPolicy(), DenyCache: denials,

@@ -105,9 +105,8 @@ const (
 	SourceFailOpen   Source = "fail-open"
 	SourceFailClosed Source = "fail-closed"
 	SourceLocal      Source = "local"
-	// SourceDenyCache is a denial of Redis that still holds; see DenyCache. Where
-	// requests of one key have different costs, Remaining is what it was at that
-	// denial, and RetryAfter is at least what is left of that wait.
+	// SourceDenyCache is a denial of Redis that still holds; DenyCache says how
+	// exact its waits and Remaining are.
 	SourceDenyCache Source = "deny-cache"
 	// SourceEdge is a coarse tier in front; see package edge.
 	SourceEdge Source = "edge"

@@ -242,3 +242,24 @@ func TestLogPackedWindowChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestLogPackedIsBounded: what Redis could not hold in a string is refused before
+// anything is written, also by a peek, so that a Set is never half charged.
+func TestLogPackedIsBounded(t *testing.T) {
+	client := managed(t).Client()
+	const most = 1 << 24
+	l := openOn(t, client, limiter.Config{
+		Algorithm: limiter.LogPacked, Limit: limiter.Limit{Max: limiter.MaxMax, Window: time.Minute}, Policy: freshPolicy(), Timeout: 20 * time.Second,
+	})
+	for name, ask := range map[string]func(context.Context, limiter.Request) (limiter.Decision, error){"allow": l.Allow, "peek": l.Peek} {
+		if d, err := ask(t.Context(), limiter.Request{Key: "k", At: t0, Cost: most + 1}); err == nil || !strings.Contains(err.Error(), "holds at most 16777216 units") {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+	if n, err := client.Exists(t.Context(), l.Keys("k")...).Result(); err != nil || n != 0 {
+		t.Errorf("%d keys, %v", n, err)
+	}
+	if d, err := l.Peek(t.Context(), limiter.Request{Key: "k", At: t0, Cost: most}); err != nil || !d.Allowed {
+		t.Errorf("the most: %+v, %v", d, err)
+	}
+}

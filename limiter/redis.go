@@ -48,7 +48,8 @@ type Config struct {
 	// if that is nil. Default time.Now.
 	Now func() time.Time
 	// DenyCache refuses in this process what Redis has refused, as long as that
-	// holds. Limiters of one Redis may share one. Nil asks Redis every time.
+	// holds. Limiters of one Redis may share one. Nil asks Redis every time. An
+	// Algorithm of your own has to keep what a DenyCache relies on.
 	DenyCache *DenyCache
 	// TTLFloor keeps keys at least this long. Leave it zero, unless the
 	// requests' instants run slower than real time, as in a simulation.
@@ -171,7 +172,9 @@ func (l *Redis) Peek(ctx context.Context, r Request) (Decision, error) {
 func (l *Redis) Reset(ctx context.Context, r Request) error {
 	l.fallback.forget(r)
 	if l.denials != nil {
-		l.denials.forget(l.denyKey(r))
+		// Who asked before the keys were gone may hear of a denial afterwards.
+		l.denials.resets.Add(1)
+		defer l.denials.resets.Add(1)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.guard.timeout)
 	defer cancel()

@@ -139,7 +139,7 @@ func (k FaultKind) misfits(f Fault) []misfit {
 	case !k.Lasts && f.For.Present():
 		wrong = append(wrong, misfit{"for", errors.New("it is done in an instant and takes no \"for\"")})
 	case k.Lasts && f.Phase == "" && !f.For.Present():
-		wrong = append(wrong, misfit{"for", errors.New("it lasts: say for how long, or name a phase in \"at\"")})
+		wrong = append(wrong, misfit{"for", errors.New("it lasts: say \"for\" how long, or name a phase in \"at\"")})
 	}
 	return wrong
 }

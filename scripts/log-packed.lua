@@ -199,6 +199,13 @@ local function text(n, size)
   return char(unpack(bytes))
 end
 
+-- string.rep takes a step for each byte, this one for each doubling.
+local function times(text, n)
+  local all = text
+  while #all < #text * n do all = all .. all end
+  return string.sub(all, 1, #text * n)
+end
+
 -- How many epochs a window and the one that is under way touch.
 local function depth_of(width)
   return floor(window / 256 ^ width) + 2
@@ -246,18 +253,13 @@ local function charge_in_place()
   else
     -- A stamp from the past goes between those that are there.
     place = after(own, now)
-    if now < first then
-      first = now
-    end
+    if now < first then first = now end
   end
   if top - floor(first / own.range) >= depth then
     return false
   end
 
-  local units = text(entry, width)
-  if cost > 1 then
-    units = string.rep(units, cost)
-  end
+  local units = times(text(entry, width), cost)
   if place < own.count then
     units = units .. entries(own, place, own.count - place)
   end
@@ -291,9 +293,7 @@ end
 -- The same by writing all anew: what is live, with room for half as much again.
 local function charge_anew()
   local width = 3
-  while depth_of(width) > most_epochs do
-    width = width + 1
-  end
+  while depth_of(width) > most_epochs do width = width + 1 end
   local first, last, place = now, now, own.count
   if own.live > 0 then
     width = math.max(width, own.width)
@@ -337,19 +337,19 @@ local function charge_anew()
     end
     return table.concat(groups)
   end
-  local units = string.rep(text(now % range, width), cost)
+  local units = times(text(now % range, width), cost)
   if own.live > 0 then
     units = moved(own.gone, place) .. units .. moved(place, own.count)
   end
   local bytes = {}
   put_header(bytes, width, depth, top, first, last, numbers)
-  call('SET', own.key, char(unpack(bytes)) .. units .. string.rep('\0', (numbers[1] - count) * width), 'PX', ttl)
+  call('SET', own.key, char(unpack(bytes)) .. units .. times('\0', (numbers[1] - count) * width), 'PX', ttl)
 end
 
 local allowed = live + cost <= max
--- Redis serves nobody else meanwhile.
-if allowed and cost > 1000000 then
-  return redis.error_reply('ERR a packed log admits at most 1000000 units at once')
+-- Redis serves nobody else meanwhile, and allows strings of 512 MiB.
+if allowed and live + cost > 16777216 then
+  return redis.error_reply('ERR a packed log holds at most 16777216 units')
 end
 if allowed then
   if cost > 0 then

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -13,7 +14,7 @@ import (
 
 func client(t *testing.T) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(limiter.Tune(&redis.Options{Addr: miniredis.RunT(t).Addr()}))
+	c := redis.NewClient(limiter.Tune(&redis.Options{Addr: miniredis.RunT(t).Addr(), ReadTimeout: 10 * time.Second}))
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

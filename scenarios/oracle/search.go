@@ -23,6 +23,10 @@ type search struct {
 	// timed says that instants are the server's own, read inside the script:
 	// then they are the order, up to ties.
 	timed bool
+	// mixed says that some cost more than 1, or that limits differ. Then a denial that
+	// is repeated from a cache tells what was left, and to wait, when it was made:
+	// others may have used more since.
+	mixed bool
 
 	used    []bool
 	taken   int // how many are used of those that were answered
@@ -52,7 +56,8 @@ const maxSteps = 1000
 
 func newSearch(m limiter.Model, t scenarios.Tells, ops []operation, timed bool) *search {
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.sent, b.sent) })
-	return &search{model: m, tells: t, ops: ops, timed: timed, used: make([]bool, len(ops)), deepest: place{depth: -1}}
+	mixed := slices.ContainsFunc(ops, func(o operation) bool { return o.cost != 1 || o.limit != ops[0].limit })
+	return &search{model: m, tells: t, ops: ops, timed: timed, mixed: mixed, used: make([]bool, len(ops)), deepest: place{depth: -1}}
 }
 
 func (o operation) request() limiter.Request {
@@ -243,6 +248,9 @@ func alike(a, b operation) bool { return a.at == b.at && a.cost == b.cost && a.l
 
 // same compares what a limiter tells of a decision with the model's.
 func (s *search) same(told, model limiter.Decision) bool {
+	if s.mixed && told.Source == limiter.SourceDenyCache {
+		return !told.Allowed && !model.Allowed && told.Limit == model.Limit && told.RetryAfter <= model.RetryAfter
+	}
 	return told.Allowed == model.Allowed && told.Limit == model.Limit &&
 		(!s.tells.Remaining || told.Remaining == model.Remaining) &&
 		sameWait(told.RetryAfter, model.RetryAfter, s.tells.Retry) &&

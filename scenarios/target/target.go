@@ -68,6 +68,8 @@ type Needs struct {
 	Policy  string // what to do when Redis cannot answer, if it is not to return the error
 	Service bool   // it stands in front of a service
 	Names   bool   // some requests tell a second name of the client
+	Faults  bool   // something is broken on purpose
+	Skewed  bool   // clocks disagree
 }
 
 // A kind of target is chosen by the form of its name.
@@ -93,6 +95,7 @@ var kinds = []kind{
 			return &a
 		},
 	},
+	denyingKind,
 	luaKind,
 	faultyKind,
 }
@@ -185,7 +188,7 @@ func kindOf(name string) (kind, error) {
 			return k, nil
 		}
 	}
-	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all", "lua:PATH", "faulty:NAME"))
+	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all", "ALGORITHM"+denying, "lua:PATH", "faulty:NAME"))
 }
 
 // bundledOnly refuses what only limiters of this repository do.
@@ -230,7 +233,12 @@ func Failing(policy string) (limiter.Failure, *limiter.Circuit) {
 }
 
 func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options) (*Target, error) {
-	a, _ := limiter.Named(name)
+	return openBundled(s, name, name, o, nil)
+}
+
+// openBundled opens an algorithm under a name, with a cache of denials or without.
+func openBundled(s *backend.Server, name, algorithm string, o Options, denials *limiter.DenyCache) (*Target, error) {
+	a, _ := limiter.Named(algorithm)
 	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true, Strict: true}
 	if o.Clock == scenarios.Virtual {
 		t.TTLFloor = virtualTTL
@@ -240,7 +248,7 @@ func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options)
 	open := func(l limiter.Limit) (*limiter.Redis, error) {
 		opened, err := limiter.New(s.Client(), limiter.Config{
 			Algorithm: a, Limit: l, Prefix: o.Prefix, Policy: "rlbench", TTLFloor: t.TTLFloor,
-			OnFailure: failure, Timeout: o.Timeout, Circuit: circuit,
+			OnFailure: failure, Timeout: o.Timeout, Circuit: circuit, DenyCache: denials,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("open target %s: %w", name, err)
