@@ -21,7 +21,7 @@ func TestBuiltInsHoldAtOtherLimits(t *testing.T) {
 	for _, b := range scenarios.Builtins() {
 		t.Run(b.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, limit := range []string{"", "1/1s", "2/1m", "3/1s", "7/10s", "10/1m", "12/1h", "33/90s", "60/1m", "128/7d"} {
+			for _, limit := range []string{"", "1/1s", "2/1m", "7/10s", "33/90s", "128/7d"} {
 				s, err := b.Read(scenarios.BuiltinDefaults())
 				if err != nil {
 					t.Fatal(err)
@@ -65,6 +65,9 @@ func holdsAt(t *testing.T, s *scenarios.Scenario) {
 		return invented(id, attempt)
 	}
 	for _, a := range limiter.Algorithms {
+		if a.DecidesAs != "" {
+			continue // it has no model of its own
+		}
 		l := limitersOfModel(t, a, plan)
 		h, err := runner.Run(context.Background(), runner.Config{Limiters: l, Plan: plan, Identity: one, MaxInFlight: 8})
 		if err != nil {

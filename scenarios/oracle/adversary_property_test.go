@@ -14,7 +14,7 @@ import (
 // schedule does what the attack says, at any limit and in windows of a few ticks
 // too, where nothing divides evenly.
 func TestSoundClaimsHold(t *testing.T) {
-	for _, a := range limiter.Algorithms {
+	for _, a := range models {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(r *rapid.T) {

@@ -48,7 +48,7 @@ checks:
 // The file says the same as the attack: the model, asked about the file's plan,
 // admits what was found.
 func TestAttacksCanBeReadBack(t *testing.T) {
-	for _, a := range limiter.Algorithms {
+	for _, a := range models {
 		for _, text := range []string{"0/1m", "1/1s", "3/1m", "7/7d", "100/1.000001s", "1000/1m", "20000/1m"} {
 			l := limitOf(t, text)
 			k := attack(t, a, l, oracle.AdversaryOptions{MaxSteps: 500_000})

@@ -113,7 +113,7 @@ func strict() func() time.Duration {
 // Whatever is sent, a limiter that does what it claims is accused of nothing, by
 // no check; and what was foretold is what happened.
 func TestNobodyIsAccusedWrongly(t *testing.T) {
-	for _, a := range limiter.Algorithms {
+	for _, a := range models {
 		t.Run(a.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				p := drawScenario(t)
@@ -150,7 +150,7 @@ func TestNobodyIsAccusedWrongly(t *testing.T) {
 // One decision that is wrong is noticed where requests came one by one, whatever
 // the traffic.
 func TestNoWrongDecisionGoesUnnoticed(t *testing.T) {
-	for _, a := range limiter.Algorithms {
+	for _, a := range models {
 		t.Run(a.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				c := played(t, drawScenario(t), a, 1, strict())
