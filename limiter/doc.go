@@ -39,6 +39,7 @@
 // # What is promised
 //
 // Algorithm.Worst says the most that any trailing window can hold. Fixed and
-// Counter can reach twice the limit, GCRA one less, Log never exceeds it. Callers that stamp
-// requests themselves and disagree about the time weaken every promise.
+// Counter can reach twice the limit, CounterStrict and GCRA one less, Log and LogPacked
+// never exceed it. Callers that stamp requests themselves and disagree about the time
+// weaken every promise.
 package limiter
