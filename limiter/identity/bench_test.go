@@ -1,6 +1,8 @@
 package identity_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"testing"
 	"time"
 
@@ -57,5 +59,18 @@ func BenchmarkClient(b *testing.B) {
 		if _, _, err := tiers.Clients(addr); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkDigest is what whoever has the key needs for each address that he tries:
+// the figure of docs/privacy.md.
+func BenchmarkDigest(b *testing.B) {
+	mac := hmac.New(sha256.New, make([]byte, 32))
+	message, sum := make([]byte, 40), make([]byte, 0, sha256.Size)
+	for b.Loop() {
+		message[0]++
+		mac.Reset()
+		mac.Write(message)
+		sum = mac.Sum(sum[:0])
 	}
 }
