@@ -24,7 +24,7 @@ func TestPrivacyPage(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if want := "1322 s"; fmt.Sprintf("%.0f s", math.Pow(2, 32)/3.25e6) != want || !strings.Contains(string(page), want) {
+	if want := "666 s"; fmt.Sprintf("%.0f s", math.Pow(2, 32)*155e-9) != want || !strings.Contains(string(page), want) {
 		t.Errorf("all of IPv4 does not take %s", want)
 	}
 	if row := "| 10,000 | 625 | 156 | 39 | 10 |"; !strings.Contains(string(page), row) {
