@@ -64,10 +64,7 @@ func holdsAt(t *testing.T, s *scenarios.Scenario) {
 		id.Pseudonym = first[id.Pseudonym]
 		return invented(id, attempt)
 	}
-	for _, a := range limiter.Algorithms {
-		if a.DecidesAs != "" {
-			continue // it has no model of its own
-		}
+	for _, a := range limitertest.Models() {
 		l := limitersOfModel(t, a, plan)
 		h, err := runner.Run(context.Background(), runner.Config{Limiters: l, Plan: plan, Identity: one, MaxInFlight: 8})
 		if err != nil {

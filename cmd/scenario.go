@@ -185,7 +185,7 @@ func loadHint(names []string, faults int, err error) string {
 		return "rlbench validate " + strings.Join(names, " ")
 	case strings.HasPrefix(err.Error(), "unknown scenario"):
 		return "rlbench list scenarios"
-	case !isPath(names[0]) && faults > 0: // what is built in has no mistakes of its own
+	case !isPath(names[0]) && names[0] != "-" && faults > 0: // what is built in has no mistakes of its own
 		return "rlbench list -v faults"
 	case !isPath(names[0]) && names[0] != "-" && names[0] != "all":
 		return "rlbench show " + names[0] + " prints it"

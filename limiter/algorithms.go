@@ -63,6 +63,10 @@ func Named(name string) (Algorithm, bool) {
 	return Algorithm{}, false
 }
 
+// Is reports whether something that is said of an algorithm by its name is said of
+// this one: it is called that, or decides as that one does.
+func (a Algorithm) Is(name string) bool { return name == a.Name || name == a.Family() }
+
 // Family is the name of the algorithm whose decisions these are.
 func (a Algorithm) Family() string {
 	if a.DecidesAs != "" {

@@ -73,7 +73,8 @@ type denial struct {
 	resets          int64 // how many there had been when we asked
 }
 
-func (c *DenyCache) shard(k denyKey) *denyShard {
+// open makes the shards on first use.
+func (c *DenyCache) open() []denyShard {
 	c.ready.Do(func() {
 		most := c.Keys
 		if most <= 0 {
@@ -86,7 +87,12 @@ func (c *DenyCache) shard(k denyKey) *denyShard {
 			c.shards[i].most = most / len(c.shards)
 		}
 	})
-	return &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))]
+	return c.shards
+}
+
+func (c *DenyCache) shard(k denyKey) *denyShard {
+	shards := c.open()
+	return &shards[maphash.Comparable(c.seed, k)%uint64(len(shards))]
 }
 
 // find is the denial that decides a request of that cost at an instant.
@@ -125,10 +131,11 @@ func (c *DenyCache) keep(k denyKey, d denial, now int64) {
 func (s *denyShard) evict() {
 	const few = 8
 	var soonest denyKey
+	var ends int64
 	seen := 0
 	for k, d := range s.all {
-		if seen == 0 || d.ends < s.all[soonest].ends {
-			soonest = k
+		if seen == 0 || d.ends < ends {
+			soonest, ends = k, d.ends
 		}
 		if seen++; seen == few {
 			break
@@ -140,9 +147,9 @@ func (s *denyShard) evict() {
 // Len is how many denials are remembered, some of which may be over.
 func (c *DenyCache) Len() int {
 	n := 0
-	c.shard(denyKey{})
-	for i := range c.shards {
-		s := &c.shards[i]
+	shards := c.open()
+	for i := range shards {
+		s := &shards[i]
 		s.mu.Lock()
 		n += len(s.all)
 		s.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 )
@@ -97,7 +98,7 @@ func violated(s *scenarios.Scenario, p *scenarios.Plan, a limiter.Algorithm) []s
 	j := oracle.Expect(p, a)
 	var broken []string
 	for _, c := range s.Checks {
-		if c.Algorithm != "" && c.Algorithm != a.Name && c.Algorithm != a.Family() || c.Clock != "" && c.Clock != scenarios.Virtual || beyondModels(c) {
+		if c.Algorithm != "" && !a.Is(c.Algorithm) || c.Clock != "" && c.Clock != scenarios.Virtual || beyondModels(c) {
 			continue
 		}
 		want, err := c.Value.Eval(s.Limit)
@@ -156,16 +157,13 @@ func TestChecksOfBuiltinsHoldForAnyLimit(t *testing.T) {
 			l = limiter.Limit{} // its own
 		}
 		s, p := builtinPlan(t, b, l)
-		for _, a := range models {
+		for _, a := range limitertest.Models() {
 			for _, broken := range violated(s, p, a) {
 				t.Errorf("%s: %s", b.Name, broken)
 			}
 		}
 	})
 }
-
-// models are the algorithms of which each has a model of its own.
-var models = slices.DeleteFunc(slices.Clone(limiter.Algorithms), func(a limiter.Algorithm) bool { return a.DecidesAs != "" })
 
 // Small limits are where rounding bites.
 func TestChecksOfBuiltinsHoldForSmallLimits(t *testing.T) {
@@ -177,7 +175,7 @@ func TestChecksOfBuiltinsHoldForSmallLimits(t *testing.T) {
 					continue
 				}
 				s, p := builtinPlan(t, b, l)
-				for _, a := range models {
+				for _, a := range limitertest.Models() {
 					for _, broken := range violated(s, p, a) {
 						t.Errorf("%s: %s", b.Name, broken)
 					}

@@ -200,10 +200,10 @@ local function text(n, size)
 end
 
 -- string.rep takes a step for each byte, this one for each doubling.
-local function times(text, n)
-  local all = text
-  while #all < #text * n do all = all .. all end
-  return string.sub(all, 1, #text * n)
+local function times(one, n)
+  local all = one
+  while #all < #one * n do all = all .. all end
+  return string.sub(all, 1, #one * n)
 end
 
 -- How many epochs a window and the one that is under way touch.
@@ -354,10 +354,8 @@ end
 if allowed then
   if cost > 0 then
     newest = math.max(newest, now)
-    if not peek then
-      if own.live == 0 or not charge_in_place() then
-        charge_anew()
-      end
+    if not peek and (own.live == 0 or not charge_in_place()) then
+      charge_anew()
     end
   end
   live = live + cost

@@ -3,11 +3,18 @@ package limitertest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
 )
+
+// Models are the algorithms that have a model of their own: what is true of one is true
+// of those that decide as it does.
+func Models() []limiter.Algorithm {
+	return slices.DeleteFunc(slices.Clone(limiter.Algorithms), func(a limiter.Algorithm) bool { return a.DecidesAs != "" })
+}
 
 // SourceReference is the Source of decisions that a Reference made.
 const SourceReference limiter.Source = "reference"

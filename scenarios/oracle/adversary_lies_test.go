@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 )
 
 // A claim of one unit less than the truth is a lie, and it is found.
 func TestAClaimOfOneLessIsBroken(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		honest := a.Worst
 		a.Worst = func(l limiter.Limit) int64 { return honest(l) - 1 }
 		for _, text := range []string{"1/1s", "2/1m", "3/1m", "7/7d", "10/1m", "100/250ms", "1000/1m"} {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 )
 
@@ -14,7 +15,7 @@ import (
 // schedule does what the attack says, at any limit and in windows of a few ticks
 // too, where nothing divides evenly.
 func TestSoundClaimsHold(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		t.Run(a.Name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(r *rapid.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 )
@@ -48,7 +49,7 @@ checks:
 // The file says the same as the attack: the model, asked about the file's plan,
 // admits what was found.
 func TestAttacksCanBeReadBack(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		for _, text := range []string{"0/1m", "1/1s", "3/1m", "7/7d", "100/1.000001s", "1000/1m", "20000/1m"} {
 			l := limitOf(t, text)
 			k := attack(t, a, l, oracle.AdversaryOptions{MaxSteps: 500_000})

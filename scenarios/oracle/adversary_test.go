@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 )
 
@@ -72,9 +73,6 @@ func edgeOf(l limiter.Limit) time.Time {
 	return time.UnixMicro(edge.UnixMicro() / width * width)
 }
 
-// models are the algorithms of which each has a model of its own.
-var models = slices.DeleteFunc(slices.Clone(limiter.Algorithms), func(a limiter.Algorithm) bool { return a.DecidesAs != "" })
-
 // worsts are the worst cases, from docs/algorithms.md and not from the code.
 var worsts = map[string]func(limit int64) int64{
 	"fixed":          func(limit int64) int64 { return 2 * limit },
@@ -86,7 +84,7 @@ var worsts = map[string]func(limit int64) int64{
 
 // Nobody tells the search where the worst case is, and it finds it exactly.
 func TestAttacksReachTheWorstCase(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		worst, known := worsts[a.Name]
 		if !known {
 			t.Errorf("no worst case is written down for %s", a.Name)
@@ -157,7 +155,7 @@ func TestAttacksAreTheShortestKnown(t *testing.T) {
 var blind = oracle.AdversaryOptions{Beam: 1, Bursts: 1}
 
 func TestEveryScheduleOfFewTicksIsTried(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		for _, row := range []struct {
 			limit int64
 			ticks time.Duration
@@ -209,7 +207,7 @@ func TestShortAttacksAreStretched(t *testing.T) {
 
 // Without trying everything, the guided search finds the same.
 func TestTheGuidedSearchNeedsNoOther(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		check := a.Check
 		a.Check = func(l limiter.Limit) error {
 			if l.Window < limiter.MinWindow {
@@ -231,7 +229,7 @@ func TestTheGuidedSearchNeedsNoOther(t *testing.T) {
 
 // A claim of nothing at all does not blind the search.
 func TestTheClaimIsNoHint(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		honest := attack(t, a, limitOf(t, "10/1m"), oracle.AdversaryOptions{})
 		a.Worst = func(limiter.Limit) int64 { return 0 }
 		k := attack(t, a, limitOf(t, "10/1m"), oracle.AdversaryOptions{})
@@ -245,7 +243,7 @@ func TestTheClaimIsNoHint(t *testing.T) {
 }
 
 func TestNothingIsFoundAtALimitOfZero(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		k := attack(t, a, limitOf(t, "0/1m"), oracle.AdversaryOptions{})
 		if k.Found != 0 || len(k.Steps) != 1 || k.Steps[0].Offered != 1 || !k.Exhaustive {
 			t.Errorf("%s: %+v", a.Name, k)
@@ -255,7 +253,7 @@ func TestNothingIsFoundAtALimitOfZero(t *testing.T) {
 
 // Beyond ten thousand units a burst is one request.
 func TestLargeLimits(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		k := attack(t, a, limitOf(t, "1000000/1m"), oracle.AdversaryOptions{})
 		if want := worsts[a.Name](1_000_000); k.Found != want || replayed(t, a, k) != want {
 			t.Errorf("%s: found %d, want %d: %+v", a.Name, k.Found, want, k.Steps)
@@ -264,7 +262,7 @@ func TestLargeLimits(t *testing.T) {
 }
 
 func TestTheSameSearchFindsTheSame(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		first, second := attack(t, a, limitOf(t, "3/1m"), oracle.AdversaryOptions{}), attack(t, a, limitOf(t, "3/1m"), oracle.AdversaryOptions{})
 		if diff := cmp.Diff(first, second); diff != "" {
 			t.Errorf("%s:\n%s", a.Name, diff)

@@ -14,7 +14,7 @@ func expectations(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		if check.Clock != "" && check.Clock != c.Plan.Clock {
 			continue
 		}
-		if check.Algorithm == "" || check.Algorithm == c.Name || c.Algorithm != nil && check.Algorithm == c.Algorithm.Family() {
+		if check.Algorithm == "" || check.Algorithm == c.Name || c.Algorithm != nil && c.Algorithm.Is(check.Algorithm) {
 			findings = append(findings, expectation(c, j, check))
 		}
 	}

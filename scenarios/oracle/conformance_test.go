@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 )
 
 // eachOrder runs a test for each algorithm and each way to run it.
 func eachOrder(t *testing.T, test func(*testing.T, limiter.Algorithm, order)) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		for _, o := range orders {
 			t.Run(a.Name+"/"+o.name, func(t *testing.T) { test(t, a, o) })
 		}
@@ -81,7 +82,7 @@ var mutations = []struct {
 // Where requests come one after the other there is one order, and no decision
 // can be wrong unnoticed.
 func TestEveryWrongDecisionOfASequenceIsCaught(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		for _, m := range mutations {
 			t.Run(a.Name+"/"+m.name, func(t *testing.T) {
 				for seed := range uint64(3) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 )
@@ -38,7 +39,7 @@ func race(r *rand.Rand, a limiter.Algorithm, l limiter.Limit, n int, cost func(i
 func TestWideBurstsAreExplained(t *testing.T) {
 	one := func(int) int64 { return 1 }
 	mixed := func(i int) int64 { return 1 + int64(i)%3 }
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		for _, row := range []struct {
 			limit int64
 			n     int
@@ -67,7 +68,7 @@ func TestWideGroupsOfMixedCostsAreExplained(t *testing.T) {
 	const seeds = 40
 	wide := orders[1]
 	wide.span *= 10
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		doubts := 0
 		for seed := range uint64(seeds) {
 			r := rand.New(rand.NewPCG(seed, 17))
@@ -88,7 +89,7 @@ func TestWideGroupsOfMixedCostsAreExplained(t *testing.T) {
 
 // One decision of a wide burst that no order explains.
 func TestAWrongDecisionInAWideBurstIsCaught(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		r := rand.New(rand.NewPCG(6, 6))
 		c := race(r, a, limiter.Limit{Max: 30, Window: time.Minute}, 300, func(int) int64 { return 1 })
 		i := slices.IndexFunc(c.Results, func(r scenarios.Result) bool { return r.Outcome == scenarios.Denied })
@@ -204,7 +205,7 @@ func TestUnknownOutcomesLeaveDecisionsOpen(t *testing.T) {
 func TestBothFatesOfALostReply(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	l := limiter.Limit{Max: 4, Window: ms}
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		sound := simulate(r, a, l, orders[0], 30, 1, 1)
 		for i := range sound.Results {
 			c := *sound
@@ -269,7 +270,7 @@ func TestTheWorstKeyDecides(t *testing.T) {
 
 // Judging reads and does not write.
 func TestJudgeIsPure(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		for _, o := range orders {
 			c := simulate(rand.New(rand.NewPCG(1, 1)), a, limiter.Limit{Max: 3, Window: ms}, o, 50, 2, 2)
 			c.Checks = []scenarios.Check{parsed(t, "admitted <= limit"), parsed(t, "peak_in_window@first <= 2*limit")}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/limitertest"
 	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/oracle"
 	"github.com/rlbench/rlbench/scenarios/runner"
@@ -113,7 +114,7 @@ func strict() func() time.Duration {
 // Whatever is sent, a limiter that does what it claims is accused of nothing, by
 // no check; and what was foretold is what happened.
 func TestNobodyIsAccusedWrongly(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		t.Run(a.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				p := drawScenario(t)
@@ -150,7 +151,7 @@ func TestNobodyIsAccusedWrongly(t *testing.T) {
 // One decision that is wrong is noticed where requests came one by one, whatever
 // the traffic.
 func TestNoWrongDecisionGoesUnnoticed(t *testing.T) {
-	for _, a := range models {
+	for _, a := range limitertest.Models() {
 		t.Run(a.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				c := played(t, drawScenario(t), a, 1, strict())

@@ -20,15 +20,15 @@ var denyingKind = kind{
 		base, ok := strings.CutSuffix(name, denying)
 		return ok && isAlgorithm(base)
 	},
-	check: checkDenying,
-	claims: func(name, _ string) *limiter.Algorithm {
-		a, _ := limiter.Named(strings.TrimSuffix(name, denying))
-		return &a
-	},
-	open: func(ctx context.Context, s *backend.Server, name string, o Options) (*Target, error) {
-		return openBundled(s, name, strings.TrimSuffix(name, denying), o, new(limiter.DenyCache))
+	check:  checkDenying,
+	claims: func(name, model string) *limiter.Algorithm { return claimsAlgorithm(behind(name), model) },
+	open: func(_ context.Context, s *backend.Server, name string, o Options) (*Target, error) {
+		return openBundled(s, name, behind(name), o, new(limiter.DenyCache))
 	},
 }
+
+// behind is the algorithm behind the cache.
+func behind(name string) string { return strings.TrimSuffix(name, denying) }
 
 // checkDenying refuses what a cache of denials is not made for, and says of itself.
 func checkDenying(name string, n Needs, _ string) error {
@@ -42,5 +42,5 @@ func checkDenying(name string, n Needs, _ string) error {
 	case n.Service:
 		return fmt.Errorf("limiter %s: it cannot stand in front of a service here", name)
 	}
-	return checkAlgorithm(strings.TrimSuffix(name, denying), n, "")
+	return checkAlgorithm(behind(name), n, "")
 }

@@ -89,11 +89,7 @@ type kind struct {
 var kinds = []kind{
 	{
 		name: "ALGORITHM", doc: "a bundled algorithm by its name",
-		matches: isAlgorithm, check: checkAlgorithm, open: openAlgorithm,
-		claims: func(name, _ string) *limiter.Algorithm {
-			a, _ := limiter.Named(name)
-			return &a
-		},
+		matches: isAlgorithm, check: checkAlgorithm, claims: claimsAlgorithm, open: openAlgorithm,
 	},
 	denyingKind,
 	luaKind,
@@ -207,6 +203,11 @@ func (n Needs) bundledOnly(name string) error {
 func isAlgorithm(name string) bool {
 	_, ok := limiter.Named(name)
 	return ok
+}
+
+func claimsAlgorithm(name, _ string) *limiter.Algorithm {
+	a, _ := limiter.Named(name)
+	return &a
 }
 
 func checkAlgorithm(name string, n Needs, _ string) error {
