@@ -34,7 +34,7 @@ func TestAuditAfterTheLibrary(t *testing.T) {
 	if len(args) < 50 || len(known) < 100 {
 		t.Fatalf("%d scenarios, %d addresses", len(args)-1, len(known))
 	}
-	c := exec.Command("rlbench", append(args, "-a", "all", "--redis", redis, "--keep-keys", "--key-prefix", "lib", "--limit", "10/1m",
+	c := exec.Command(plainProgram(t), append(args, "-a", "all", "--redis", redis, "--keep-keys", "--key-prefix", "lib", "--limit", "10/1m",
 		"--progress", "none", "--timeout", "30s", "-q")...)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

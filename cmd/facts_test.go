@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,9 +103,10 @@ func (f fact) run(t *testing.T, redis string, more ...string) *report.Report {
 		args = append(args, "--set", assignment)
 	}
 	var out, errs bytes.Buffer
-	h := still(&out, &errs)
-	h.Stopwatch = nil // several requests at once read it
-	code := Main(args, h)
+	c := exec.Command(plainProgram(t), args...)
+	c.Stdout, c.Stderr = &out, &errs
+	_ = c.Run() // its exit code says it
+	code := c.ProcessState.ExitCode()
 	// A changed scenario fails its own checks, a specimen everybody's.
 	if code != exitOK && code != exitFailed && code != exitInconclusive {
 		t.Fatalf("%v: exit %d\n%s", args, code, errs.String())

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +31,7 @@ type leakFree struct{ *testing.M }
 
 func (l leakFree) Run() int {
 	code := l.M.Run()
+	os.RemoveAll(plainFolder) // nothing if it is ""
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -43,10 +45,10 @@ var flavours = []string{"embedded", "managed", "live"}
 // raced are the scripts that the race detector watches on the managed Redis: those
 // that run limiters. All else runs the program that a user builds, which is many
 // times faster.
-var raced = []string{"adversary", "faults", "faulty", "retries", "selftest", "server_clock", "verdicts"}
+var raced = []string{"adversary", "faults", "faulty", "server_clock", "verdicts"}
 
 func TestScripts(t *testing.T) {
-	built := builtProgram(t)
+	built := filepath.Dir(plainProgram(t))
 	for _, flavour := range flavours {
 		t.Run(flavour, func(t *testing.T) {
 			spec := specOf(t, flavour)
@@ -79,15 +81,30 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// builtProgram is a folder with the program as "go build" makes it.
-func builtProgram(t *testing.T) string {
+// plainProgram is the program as "go build" makes it: many times faster than the one
+// with the race detector, for tests of what it prints.
+func plainProgram(t *testing.T) string {
 	t.Helper()
-	folder := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "rlbench"), "..").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	program, err := buildPlain()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return folder
+	return program
 }
+
+var (
+	plainFolder string
+	buildPlain  = sync.OnceValues(func() (program string, err error) {
+		if plainFolder, err = os.MkdirTemp("", "rlbench-plain-"); err != nil {
+			return "", err
+		}
+		program = filepath.Join(plainFolder, "rlbench")
+		if out, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build: %w\n%s", err, out)
+		}
+		return program, nil
+	})
+)
 
 // specOf is the --redis value for a flavour. A missing redis-server skips
 // loudly, or fails where RLBENCH_REQUIRE_REDIS says that it may not be missing.

@@ -74,7 +74,7 @@ func TestServiceScenario(t *testing.T) {
 	for range 5 { // a busy machine is late, and says so
 		out.Reset()
 		errs.Reset()
-		c := exec.Command("rlbench", "run", smallFile(t), "-a", "fixed,log-packed,counter", "--redis", redis, "--keep-keys",
+		c := exec.Command(plainProgram(t), "run", smallFile(t), "-a", "fixed,log-packed,counter", "--redis", redis, "--keep-keys",
 			"--key-prefix", "svc", "--timeout", "10s", "--progress", "none", "-o", "json")
 		c.Stdout, c.Stderr, c.Env = &out, &errs, append(os.Environ(), "TMPDIR="+tmp)
 		seen := watched(t, redis, func() { _ = c.Run() })

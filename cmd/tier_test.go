@@ -1,9 +1,9 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -101,17 +101,20 @@ func TestTierIsReported(t *testing.T) {
 		"tiered-api": func(report.Row) int64 { return 800 },
 		file:         func(r report.Row) int64 { return foretold(t, r.Limiter).ByEdge },
 	} {
-		var table, out, errs bytes.Buffer
-		h := System()
-		h.Out, h.Err = &table, &errs
-		if code := Main([]string{"run", name, "-a", "all", "--redis", "embedded"}, h); code != exitOK {
-			t.Fatalf("exit %d\n%s%s", code, table.String(), errs.String())
+		folder := t.TempDir()
+		c := exec.Command(plainProgram(t), "run", name, "-a", "all", "--redis", "embedded", "-o", "table="+filepath.Join(folder, "table"), "-o", "json="+filepath.Join(folder, "json"))
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
 		}
-		h.Out = &out
-		if code := Main([]string{"run", name, "-a", "all", "--redis", "embedded", "-o", "json"}, h); code != exitOK {
-			t.Fatalf("exit %d\n%s", code, errs.String())
+		table, err := os.ReadFile(filepath.Join(folder, "table"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		r, err := report.Decode(out.Bytes())
+		out, err := os.ReadFile(filepath.Join(folder, "json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := report.Decode(out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,8 +132,8 @@ func TestTierIsReported(t *testing.T) {
 		if whole != sum || whole == 0 {
 			t.Errorf("%s: %d denied at the edge, %d by phase", name, whole, sum)
 		}
-		if told := strings.Count(table.String(), "requests were denied by the tier in front."); told != len(limiter.Algorithms) {
-			t.Errorf("%s: told %d times\n%s", name, told, table.String())
+		if told := strings.Count(string(table), "requests were denied by the tier in front."); told != len(limiter.Algorithms) {
+			t.Errorf("%s: told %d times\n%s", name, told, table)
 		}
 	}
 }

@@ -86,6 +86,9 @@ func (b *budget) decision(n [4]int64, now int64) Decision {
 }
 
 func isCluster(client Processor) bool {
+	if p, ok := client.(*Pipeline); ok {
+		client = p.client
+	}
 	_, ok := client.(*redis.ClusterClient)
 	return ok
 }

@@ -14,20 +14,26 @@ var vectors = os.DirFS("../testdata/vectors")
 
 func TestConformance(t *testing.T) {
 	for _, b := range []struct {
-		name   string
-		client func(testing.TB) redis.UniversalClient
+		name       string
+		client     func(testing.TB) redis.UniversalClient
+		open       func(limitertest.Setup) (limiter.Limiter, error)
+		algorithms []limiter.Algorithm // nil is all
 	}{
-		{"embedded", func(t testing.TB) redis.UniversalClient { return embedded(t).Client() }},
-		{"managed", func(t testing.TB) redis.UniversalClient { return managed(t).Client() }},
-		{"url", func(t testing.TB) redis.UniversalClient { return dialled(t) }},
-		{"cluster", func(t testing.TB) redis.UniversalClient { return cluster(t) }},
+		{"embedded", func(t testing.TB) redis.UniversalClient { return embedded(t).Client() }, limitertest.Redis, nil},
+		{"managed", func(t testing.TB) redis.UniversalClient { return managed(t).Client() }, limitertest.Redis, nil},
+		{"cluster", func(t testing.TB) redis.UniversalClient { return cluster(t) }, limitertest.Redis, nil},
+		// These are about the way to Redis.
+		{"url", func(t testing.TB) redis.UniversalClient { return dialled(t) }, limitertest.Redis, []limiter.Algorithm{limiter.Log}},
+		{"pipeline", func(t testing.TB) redis.UniversalClient { return managed(t).Client() }, limitertest.Pipelined, []limiter.Algorithm{limiter.Log, limiter.LogPacked}},
+		{"pipeline to cluster", func(t testing.TB) redis.UniversalClient { return cluster(t) }, limitertest.Pipelined, []limiter.Algorithm{limiter.LogPacked, limiter.Counter}},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			limitertest.Run(t, limitertest.Suite{
-				Open:    limitertest.Redis,
-				Client:  b.client(t),
-				Vectors: vectors,
-				Seed:    1,
+				Open:       b.open,
+				Client:     b.client(t),
+				Algorithms: b.algorithms,
+				Vectors:    vectors,
+				Seed:       1,
 			})
 		})
 	}

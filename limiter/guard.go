@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"runtime"
 	"sync"
@@ -54,6 +55,9 @@ func newGuard(client Processor, c Config) *guard {
 // habits are the client's read timeout and pool size, as far as it tells them.
 func habits(client Processor) (reading time.Duration, room int) {
 	switch c := client.(type) {
+	case *Pipeline:
+		reading, _ = habits(c.client)
+		return reading, math.MaxInt // nobody queues for a connection
 	case interface{ Options() *redis.Options }:
 		reading, room = c.Options().ReadTimeout, c.Options().PoolSize
 	case interface{ Options() *redis.ClusterOptions }:
@@ -112,7 +116,7 @@ func (g *guard) note(ctx context.Context, generation int64, err error) error {
 		g.counters.trouble(class, answer)
 		g.warnings.warn(g.circuit.now(), g.log, answer)
 		g.circuit.answered(g.log)
-	case TroubleCancelled, TroubleOverdue:
+	case TroubleCancelled, TroubleOverdue, TroubleBusy:
 		g.counters.trouble(class, "")
 	default:
 		g.counters.trouble(class, "")
@@ -127,6 +131,8 @@ func classOf(ctx context.Context, err error) Trouble {
 	switch {
 	case Answered(err):
 		return TroubleAnswer
+	case err == ErrBusy:
+		return TroubleBusy
 	case errors.Is(ctx.Err(), context.Canceled):
 		return TroubleCancelled
 	case overdue(ctx):

@@ -52,7 +52,20 @@ type Setup struct {
 
 // Redis opens a limiter of package limiter. It is what Suite.Open is for this
 // repository's own algorithms. Errors are returned to the caller.
-func Redis(s Setup) (limiter.Limiter, error) {
+func Redis(s Setup) (limiter.Limiter, error) { return s.through(s.Client) }
+
+// Pipelined opens what Redis opens, with a limiter.Pipeline for every request, however
+// few ask at a time.
+func Pipelined(s Setup) (limiter.Limiter, error) {
+	p, err := limiter.NewPipeline(s.Client)
+	if err != nil {
+		return nil, err
+	}
+	p.Few = 0
+	return s.through(p)
+}
+
+func (s Setup) through(client limiter.Processor) (limiter.Limiter, error) {
 	c := limiter.Config{
 		Algorithm: s.Algorithm,
 		Limit:     s.Limit,
@@ -62,7 +75,7 @@ func Redis(s Setup) (limiter.Limiter, error) {
 	if s.Virtual {
 		c.TTLFloor = time.Hour
 	}
-	return limiter.New(s.Client, c)
+	return limiter.New(client, c)
 }
 
 // Optional methods of a limiter. Checks that need one skip without it.

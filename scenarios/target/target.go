@@ -91,7 +91,8 @@ var kinds = []kind{
 		name: "ALGORITHM", doc: "a bundled algorithm by its name",
 		matches: isAlgorithm, check: checkAlgorithm, claims: claimsAlgorithm, open: openAlgorithm,
 	},
-	denyingKind,
+	variantKind(denying, "the same with a cache of denials in this process", func(v variant) bool { return v.denying }),
+	variantKind(pipelined, "the same with the requests of concurrent callers sent together", func(v variant) bool { return !v.denying }),
 	luaKind,
 	faultyKind,
 }
@@ -184,7 +185,7 @@ func kindOf(name string) (kind, error) {
 			return k, nil
 		}
 	}
-	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all", "ALGORITHM"+denying, "lua:PATH", "faulty:NAME"))
+	return kind{}, scenarios.UnknownName("limiter", name, append(limiter.Names(), "all", "ALGORITHM+"+denying, "ALGORITHM+"+pipelined, "lua:PATH", "faulty:NAME"))
 }
 
 // bundledOnly refuses what only limiters of this repository do.
@@ -198,79 +199,4 @@ func (n Needs) bundledOnly(name string) error {
 		return fmt.Errorf("limiter %s: it knows no second name of a client; only bundled algorithms do", name)
 	}
 	return nil
-}
-
-func isAlgorithm(name string) bool {
-	_, ok := limiter.Named(name)
-	return ok
-}
-
-func claimsAlgorithm(name, _ string) *limiter.Algorithm {
-	a, _ := limiter.Named(name)
-	return &a
-}
-
-func checkAlgorithm(name string, n Needs, _ string) error {
-	a, _ := limiter.Named(name)
-	for _, l := range n.Limits {
-		if err := a.Validate(l); err != nil {
-			return fmt.Errorf("algorithm %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// virtualTTL is how long keys live when instants are virtual and say nothing
-// about real time. It only matters for keys of a run that was killed.
-const virtualTTL = time.Hour
-
-// Failing is what a bundled limiter is told of a failure policy of scenarios, and the
-// circuit that goes with it: who wants to see errors wants to see all of them.
-func Failing(policy string) (limiter.Failure, *limiter.Circuit) {
-	if !scenarios.FallsBack(policy) {
-		return limiter.FailError, &limiter.Circuit{Failures: -1}
-	}
-	return limiter.Failure(policy), new(limiter.Circuit)
-}
-
-func openAlgorithm(_ context.Context, s *backend.Server, name string, o Options) (*Target, error) {
-	return openBundled(s, name, name, o, nil)
-}
-
-// openBundled opens an algorithm under a name, with a cache of denials or without.
-func openBundled(s *backend.Server, name, algorithm string, o Options, denials *limiter.DenyCache) (*Target, error) {
-	a, _ := limiter.Named(algorithm)
-	t := &Target{Name: name, Algorithm: &a, Tells: scenarios.TellsAll, Costs: true, Strict: true}
-	if o.Clock == scenarios.Virtual {
-		t.TTLFloor = virtualTTL
-	}
-	t.LongestTTL = func(l limiter.Limit) time.Duration { return max(a.TTL(l), t.TTLFloor) }
-	failure, circuit := Failing(o.OnFailure)
-	open := func(l limiter.Limit) (*limiter.Redis, error) {
-		opened, err := limiter.New(s.Client(), limiter.Config{
-			Algorithm: a, Limit: l, Prefix: o.Prefix, Policy: "rlbench", TTLFloor: t.TTLFloor,
-			OnFailure: failure, Timeout: o.Timeout, Circuit: circuit, DenyCache: denials,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("open target %s: %w", name, err)
-		}
-		return opened, nil
-	}
-	first, err := open(o.Limit)
-	if err != nil {
-		return nil, err
-	}
-	t.Limiter = func(l limiter.Limit) (limiter.Limiter, error) {
-		if l.Window != o.Limit.Window { // it would use keys of other names
-			return nil, fmt.Errorf("open target %s: limit %s: its window is not that of %s", name, l, o.Limit)
-		}
-		opened, err := open(l)
-		if err != nil {
-			return nil, err
-		}
-		return opened, nil
-	}
-	// The window is part of a key, the count is not.
-	t.Keys = func(identity string, _ time.Time) []string { return first.Keys(identity) }
-	return t, nil
 }

@@ -40,12 +40,12 @@ func TestNamesThatAreNone(t *testing.T) {
 		want, why string
 	}{
 		{nil, "no limiter is named; known: fixed, log, log-packed, counter, counter-strict, gcra, all", "an empty list"},
-		{[]string{"lok"}, `unknown limiter "lok" (did you mean "log"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, lua:PATH, faulty:NAME`, "a typo"},
-		{[]string{"fixed", "conter"}, `unknown limiter "conter" (did you mean "counter"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, lua:PATH, faulty:NAME`, "a typo behind a name that is fine"},
-		{[]string{"token-bucket"}, `unknown limiter "token-bucket"; known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, lua:PATH, faulty:NAME`, "a name that resembles nothing"},
-		{[]string{"al"}, `unknown limiter "al" (did you mean "all"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, lua:PATH, faulty:NAME`, "all can be mistyped as well"},
-		{[]string{""}, `unknown limiter ""; known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, lua:PATH, faulty:NAME`, "an empty name"},
-		{[]string{"FIXED"}, `unknown limiter "FIXED"; known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, lua:PATH, faulty:NAME`, "names are written small"},
+		{[]string{"lok"}, `unknown limiter "lok" (did you mean "log"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, ALGORITHM+pipeline, lua:PATH, faulty:NAME`, "a typo"},
+		{[]string{"fixed", "conter"}, `unknown limiter "conter" (did you mean "counter"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, ALGORITHM+pipeline, lua:PATH, faulty:NAME`, "a typo behind a name that is fine"},
+		{[]string{"token-bucket"}, `unknown limiter "token-bucket"; known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, ALGORITHM+pipeline, lua:PATH, faulty:NAME`, "a name that resembles nothing"},
+		{[]string{"al"}, `unknown limiter "al" (did you mean "all"?); known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, ALGORITHM+pipeline, lua:PATH, faulty:NAME`, "all can be mistyped as well"},
+		{[]string{""}, `unknown limiter ""; known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, ALGORITHM+pipeline, lua:PATH, faulty:NAME`, "an empty name"},
+		{[]string{"FIXED"}, `unknown limiter "FIXED"; known: fixed, log, log-packed, counter, counter-strict, gcra, all, ALGORITHM+deny-cache, ALGORITHM+pipeline, lua:PATH, faulty:NAME`, "names are written small"},
 	} {
 		if got, err := target.Names(row.list); err == nil || err.Error() != row.want {
 			t.Errorf("%q: got %q and %v, want %s (%s)", row.list, got, err, row.want, row.why)

@@ -1,0 +1,87 @@
+package limiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Pipeliner is a client that can send the commands of several callers in one
+// write. *redis.Client and *redis.ClusterClient are Pipeliners.
+type Pipeliner interface {
+	Processor
+	AsyncAutoPipelineWithOptions(*redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)
+}
+
+// Pipeline is a Processor for many callers at once: while a round trip is under
+// way, it gathers what else is asked for and sends that together in the next one.
+// That more than doubles what Redis decides in a second, because most of the cost of
+// a decision is in system calls; and it costs a lone caller a goroutine switch or
+// two, so few callers at a time are sent one by one.
+//
+// What a Limiter promises stays: each request is sent at most once, and to the
+// node that has its key. A caller whose time is over goes; the request that it
+// leaves behind may be sent later yet, so its error wraps ErrUnknown. The requests
+// of a round trip share its fate: when its connection breaks, the fate of all that
+// have no reply yet is unknown.
+//
+// It is safe for concurrent use, may be shared by limiters of all kinds, and ends
+// when its client is closed.
+type Pipeline struct {
+	// Few is up to how many callers at a time are sent one by one, each by a
+	// connection of its own. Zero is nobody. NewPipeline sets it to 8, or to the size
+	// of the client's pool if that is smaller; change it before the first use.
+	Few int
+
+	client  Pipeliner
+	batches *redis.AutoPipeliner
+	asking  atomic.Int64 // callers
+}
+
+var _ Processor = (*Pipeline)(nil)
+
+// few is how many callers at a time still get on better with a connection for each.
+// Source: BenchmarkTransports.
+const few = 8
+
+// NewPipeline makes a pipeline of a client. It sends nothing. A client has one
+// pipeline; if the caller has already made an asynchronous one, that is used as it
+// is.
+func NewPipeline(client Pipeliner) (*Pipeline, error) {
+	if client == nil {
+		return nil, errors.New("new pipeline: no Redis client")
+	}
+	batches, err := client.AsyncAutoPipelineWithOptions(&redis.AutoPipelineOptions{
+		// One round trip at a time: more would each carry less.
+		MaxConcurrentBatches: 1,
+		MaxQueuedCommands:    DefaultInFlight,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("new pipeline: %w", err)
+	}
+	_, connections := habits(client)
+	return &Pipeline{client: client, batches: batches, Few: min(few, connections)}, nil
+}
+
+// Process sends a command and waits for its reply, or for the end of the context.
+func (p *Pipeline) Process(ctx context.Context, cmd redis.Cmder) error {
+	defer p.asking.Add(-1)
+	if p.asking.Add(1) <= int64(p.Few) {
+		return p.client.Process(ctx, cmd)
+	}
+	err := p.batches.Submit(ctx, cmd).WaitContext(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, redis.ErrAutoPipelineQueueFull):
+		return ErrBusy
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		// The client's own word for a wait that ended before anything was sent is the
+		// bare error of the context: here that is not known.
+		return fmt.Errorf("wait for the reply of a pipeline: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/limiter/backend"
+)
+
+// crowds times one limiter with one, many and very many identities that Redis knows
+// already, in turns, and measures what they take.
+func crowds(ctx context.Context, s *backend.Server, c contestant, rounds int) ([]string, error) {
+	const many, most = 10_000, 1_000_000
+	w := crowd(most, 64, 20_000)
+	l, err := c.open(ctx, s, w.limit, "crowd:")
+	if err != nil {
+		return nil, err
+	}
+	empty, err := memory(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := populate(ctx, l, 0, many); err != nil {
+		return nil, err
+	}
+	some, err := memory(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := populate(ctx, l, many, most); err != nil {
+		return nil, err
+	}
+	all, err := memory(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	timings := make([]timing, 3)
+	for r := range rounds {
+		for i, n := range []int{1, many, most} {
+			w := crowd(n, w.callers, w.decisions)
+			w.identity = scattered(n, r)
+			w.round(ctx, l, "", &timings[i])
+		}
+	}
+	row := []string{c.name}
+	for i := range timings {
+		if timings[i].errors+timings[i].denied > 0 {
+			return nil, fmt.Errorf("%s: %d errors, %d denied; want none", c.name, timings[i].errors, timings[i].denied)
+		}
+		rates := spreadOf(timings[i].rates)
+		row = append(row, fmt.Sprintf("%.0f, %.2f (%.2f to %.2f) of the first", rates.median, ratio(timings[i], timings[0]).median, ratio(timings[i], timings[0]).least, ratio(timings[i], timings[0]).most))
+	}
+	row = append(row, fmt.Sprintf("%.0f", float64(some-empty)/many), fmt.Sprintf("%.0f", float64(all-empty)/most))
+	return row, s.Clear(ctx)
+}
+
+// scattered draws from so many identities in an order of the round's own, in which
+// none follows its neighbour. The step is a prime and larger than most.
+func scattered(n, round int) func(int) int {
+	return func(i int) int { return (i + 20_000*round) * 7_368_787 % n }
+}
+
+// populate lets identities use one unit each.
+func populate(ctx context.Context, l limiter.Limiter, from, to int) error {
+	var next atomic.Int64
+	next.Store(int64(from) - 1)
+	var failed atomic.Pointer[error]
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			for i := int(next.Add(1)); i < to && failed.Load() == nil; i = int(next.Add(1)) {
+				if _, err := l.Allow(ctx, limiter.Request{Key: strconv.Itoa(i)}); err != nil {
+					failed.Store(&err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// memory is what the server says that its data takes, without its connections.
+func memory(ctx context.Context, s *backend.Server) (int64, error) {
+	info, err := s.Client().Info(ctx, "memory").Result()
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory_dataset:"); ok {
+			return strconv.ParseInt(value, 10, 64)
+		}
+	}
+	return 0, fmt.Errorf("the server tells no used_memory_dataset")
+}
