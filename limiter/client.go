@@ -39,7 +39,7 @@ func Dial(url string) (*redis.Client, error) {
 //     refuse to dial for a second, whatever the server does meanwhile;
 //   - a context's deadline cuts a read that is under way;
 //   - no CLIENT SETINFO and maintenance handshakes, which old servers answer
-//     with errors, and no second pool.
+//     with errors.
 func Tune(o *redis.Options) *redis.Options {
 	o.MaxRetries = -1
 	o.DialerRetries = 1
@@ -47,7 +47,6 @@ func Tune(o *redis.Options) *redis.Options {
 	o.Protocol = 2
 	o.DisableIdentity = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	o.PipelinePoolSize = -1
 	for _, timeout := range []*time.Duration{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout} {
 		if *timeout == 0 {
 			*timeout = DefaultTimeout

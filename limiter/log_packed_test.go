@@ -114,7 +114,7 @@ func TestLogPackedBytes(t *testing.T) {
 		want  int64
 		why   string
 	}{
-		{"100/1m", 1, 13 + 3*2, "a header for 5 epochs, and room for 2 units"},
+		{"100/1m", 1, 13 + 3*8, "a header for 5 epochs, and room for 8 units"},
 		{"100/1m", 100, 13 + 3*100, "full"},
 		{"255/1m", 255, 13 + 3*255, "the most that is counted in bytes"},
 		{"256/1m", 256, 26 + 3*256, "counted in 2 bytes, with both ends told"},
@@ -156,7 +156,7 @@ func TestLogPackedShrinks(t *testing.T) {
 		{0, 7_000, 26 + 3*10_000},
 		{30 * time.Second, 2_600, 26 + 3*10_000},
 		{time.Minute, 1, 26 + 3*10_000}, // more than a quarter is in use
-		{90 * time.Second, 2, 13 + 3*5},
+		{90 * time.Second, 10, 13 + 3*17}, // half as much again as 11
 	} {
 		r := limiter.Request{Key: "k", At: t0.Add(step.at), Cost: step.cost}
 		if d, err := l.Allow(t.Context(), r); err != nil || !d.Allowed {
@@ -206,8 +206,8 @@ func TestLogPackedWidens(t *testing.T) {
 			reset time.Duration
 			bytes int64
 		}{
-			{-2 * time.Second, 2, time.Minute, 13 + 2*3}, // of the epoch before
-			{0, 1, time.Minute, 13 + 2*3},
+			{-2 * time.Second, 2, time.Minute, 13 + 3*3}, // of the epoch before
+			{0, 1, time.Minute, 13 + 3*3},
 			{-4000 * time.Second, 0, 4060 * time.Second, 10 + 3*4},
 		} {
 			r := limiter.Request{Key: "k", At: newest.Add(step.at)}

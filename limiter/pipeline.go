@@ -36,9 +36,9 @@ type Pipeline struct {
 	// of the client's pool if that is smaller; change it before the first use.
 	Few int
 
-	client  Pipeliner
-	batches *redis.AutoPipeliner
-	asking  atomic.Int64 // callers
+	client Pipeliner
+	pipe   *redis.AutoPipeliner
+	asking atomic.Int64 // callers
 }
 
 var _ Processor = (*Pipeline)(nil)
@@ -54,16 +54,15 @@ func NewPipeline(client Pipeliner) (*Pipeline, error) {
 	if client == nil {
 		return nil, errors.New("new pipeline: no Redis client")
 	}
-	batches, err := client.AsyncAutoPipelineWithOptions(&redis.AutoPipelineOptions{
-		// One round trip at a time: more would each carry less.
-		MaxConcurrentBatches: 1,
-		MaxQueuedCommands:    DefaultInFlight,
-	})
+	// Requests are written while replies of earlier ones are read, so that the server
+	// need not wait for us. What callers leave behind is bounded twice: written, and
+	// yet to be written.
+	pipe, err := client.AsyncAutoPipelineWithOptions(&redis.AutoPipelineOptions{FullDuplex: true, FullDuplexWindow: 2 * DefaultInFlight})
 	if err != nil {
 		return nil, fmt.Errorf("new pipeline: %w", err)
 	}
 	_, connections := habits(client)
-	return &Pipeline{client: client, batches: batches, Few: min(few, connections)}, nil
+	return &Pipeline{client: client, pipe: pipe, Few: min(few, connections)}, nil
 }
 
 // Process sends a command and waits for its reply, or for the end of the context.
@@ -72,7 +71,7 @@ func (p *Pipeline) Process(ctx context.Context, cmd redis.Cmder) error {
 	if p.asking.Add(1) <= int64(p.Few) {
 		return p.client.Process(ctx, cmd)
 	}
-	err := p.batches.Submit(ctx, cmd).WaitContext(ctx)
+	err := p.pipe.Submit(ctx, cmd).WaitContext(ctx)
 	switch {
 	case err == nil:
 		return nil

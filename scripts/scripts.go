@@ -62,7 +62,9 @@ var (
 	//go:embed log.lua
 	Log string
 	//go:embed log-packed.lua
-	LogPacked string
+	logPacked string
+	//go:embed log-packed-rest.lua
+	logPackedRest string
 	//go:embed counter.lua
 	Counter string
 	//go:embed gcra.lua
@@ -71,6 +73,9 @@ var (
 	//go:embed several.lua
 	several string
 )
+
+// LogPacked is in two files, of which the first decides nearly everything.
+var LogPacked = logPacked + logPackedRest
 
 // CounterStrict is Counter with its one switch turned: what is carried over is
 // rounded up, and so the estimate itself never exceeds max.
