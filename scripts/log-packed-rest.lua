@@ -2,6 +2,12 @@
 -- from the past, rings that move. It follows that file in one script, and goes on
 -- where it stops; the format is described there.
 
+-- Whether a ring is right for so many entries: large enough, and not mostly empty.
+local function fits(count, slots) return count <= slots and (count * 4 > slots or slots <= least_slots) end
+
+-- How many epochs a window and the one that is under way touch.
+local function depth_of(width) return floor(window / 256 ^ width) + 2 end
+
 -- A key as it is. Places count from 0, the oldest stored entry. numbers are those
 -- of the header from slots on: epoch 0, the newest, has numbers[3] entries.
 local function opened(key, bytes)
@@ -153,7 +159,7 @@ local own, also = held[1], held[2]
 local function times(one, n)
   local all = one
   while #all < #one * n do all = all .. all end
-  return string.sub(all, 1, #one * n)
+  return sub(all, 1, #one * n)
 end
 
 -- Admit cost units at now, where the string has room for them: what changes is
@@ -188,8 +194,8 @@ local function charge_in_place()
   if #units <= straight then
     call('SETRANGE', own.key, own.header + slot * width, units)
   else
-    call('SETRANGE', own.key, own.header + slot * width, string.sub(units, 1, straight))
-    call('SETRANGE', own.key, own.header, string.sub(units, straight + 1))
+    call('SETRANGE', own.key, own.header + slot * width, sub(units, 1, straight))
+    call('SETRANGE', own.key, own.header, sub(units, straight + 1))
   end
 
   numbers[2] = (own.oldest + own.gone) % slots
@@ -204,7 +210,7 @@ local function charge_in_place()
   local at = top - epoch + 3
   numbers[at] = numbers[at] + cost
   call('SETRANGE', own.key, '0', header_of(width, depth, top, first, last, numbers))
-  call('PEXPIRE', own.key, ttl)
+  call('PEXPIRE', own.key, ttl())
   return true
 end
 
@@ -260,7 +266,7 @@ local function charge_anew()
     units = moved(own.gone, place) .. units .. moved(place, own.count)
   end
   units = units .. times('\0', (numbers[1] - count) * width)
-  call('SET', own.key, header_of(width, depth, top, first, last, numbers) .. units, 'PX', ttl)
+  call('SET', own.key, header_of(width, depth, top, first, last, numbers) .. units, 'PX', ttl())
 end
 
 local allowed = live + cost <= max
@@ -277,7 +283,7 @@ if allowed then
   end
   live = live + cost
 elseif not peek and call('PTTL', own.key) == -1 then
-  call('PEXPIRE', own.key, ttl)
+  call('PEXPIRE', own.key, ttl())
 end
 
 -- The entry of both names together at this place, counted from the newest (1): how

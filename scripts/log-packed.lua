@@ -23,7 +23,8 @@
 -- entry has left since the last. They are decided here, in half the time of
 -- log-packed-rest.lua, which belongs behind this file and decides all others.
 
-local byte, char, floor, call, unpack = string.byte, string.char, math.floor, redis.call, table.unpack or unpack
+local byte, char, sub, floor, call = string.byte, string.char, string.sub, math.floor, redis.call
+local unpack = table.unpack or unpack
 
 local key = KEYS[1]
 local window = tonumber(ARGV[2])
@@ -38,8 +39,9 @@ if not now then
 end
 
 local most_epochs, least_slots = 16, 8
-local ttl = string.format('%.0f', math.max(math.ceil(window / 1000) + 1000, tonumber(ARGV[6])))
 local start = call('GETRANGE', key, '0', '319') -- a header, and a hundred entries
+
+local function ttl() return string.format('%.0f', math.max(math.ceil(window / 1000) + 1000, tonumber(ARGV[6]))) end
 
 -- The last bytes of a number.
 local function text(n, size)
@@ -76,22 +78,16 @@ local function header_of(width, depth, top, first, last, numbers)
   return all .. (size == 2 and char(unpack(numbers, 1, depth + depth + 4)) or table.concat(numbers, '', 1, depth + 2))
 end
 
--- Whether a ring is right for so many entries: large enough, and not mostly empty.
-local function fits(count, slots) return count <= slots and (count * 4 > slots or slots <= least_slots) end
-
--- How many epochs a window and the one that is under way touch.
-local function depth_of(width) return floor(window / 256 ^ width) + 2 end
-
 repeat -- once; who breaks goes on with the rest
   if KEYS[2] or cost ~= 1 or peek then break end
   if start == '' and max > 0 then
-    local width = 3
-    while depth_of(width) > most_epochs do width = width + 1 end
-    local depth, slots = depth_of(width), math.min(max, least_slots)
+    local width, range = 3, 16777216
+    while window >= (most_epochs - 1) * range do width, range = width + 1, range * 256 end
+    local depth, slots = floor(window / range) + 2, max < least_slots and max or least_slots
     local n = { slots, 0, 1 }
     for i = 4, depth + 2 do n[i] = 0 end
-    local header = header_of(width, depth, floor(now / 256 ^ width), now, now, n)
-    call('SET', key, header .. text(now, width) .. string.rep('\0', (slots - 1) * width), 'PX', ttl)
+    local header = header_of(width, depth, floor(now / range), now, now, n)
+    call('SET', key, header .. text(now, width) .. string.rep('\0', (slots - 1) * width), 'PX', ttl())
     return { 1, max - 1, 0, window, now }
   end
   local form, depth, t1, t2, t3, t4 = byte(start, 1, 6)
@@ -135,20 +131,27 @@ repeat -- once; who breaks goes on with the rest
 
   if count >= max then
     if count > max then break end
-    if call('PTTL', key) == -1 then call('PEXPIRE', key, ttl) end
+    if call('PTTL', key) == -1 then call('PEXPIRE', key, ttl()) end
     return { 0, 0, first + window - now, last + window - now, now }
   end
 
   local epoch = floor(now / range)
   local newer = epoch - top
-  if not fits(count + 1, slots) or epoch - floor(first / range) >= depth then break end
+  if count == slots or count * 4 + 4 <= slots and slots > least_slots or epoch - floor(first / range) >= depth then break end
   if newer > 0 then
     for i = depth + 2, 3, -1 do n[i] = i - newer > 2 and n[i - newer] or 0 end
   end
+  local same = newer == 0 and oldest == n[2] and not long -- all but one count
   n[2], n[3] = oldest, n[3] + 1
-  local unit = text(now, width)
-  call('SETRANGE', key, header + (oldest + count) % slots * width, unit)
-  call('SETRANGE', key, '0', header_of(width, depth, epoch, first, now, n))
-  call('PEXPIRE', key, ttl)
+  local at, unit = header + (oldest + count) % slots * width, text(now, width)
+  local changed = same and char(n[3]) or header_of(width, depth, epoch, first, now, n)
+  if #start <= 64 then -- all of it is here, and to write a little anew costs less than three calls
+    if same then changed = sub(start, 1, 8) .. changed .. sub(start, 10, header) end
+    call('SET', key, changed .. sub(start, header + 1, at) .. unit .. sub(start, at + width + 1), 'PX', ttl())
+  else
+    call('SETRANGE', key, at, unit)
+    call('SETRANGE', key, same and '8' or '0', changed)
+    call('PEXPIRE', key, ttl())
+  end
   return { 1, max - count - 1, 0, window, now }
 until true
