@@ -137,15 +137,22 @@ repeat -- once; who breaks goes on with the rest
 
   local epoch = floor(now / range)
   local newer = epoch - top
+  local grows = count == slots and slots < 170 and #start < 320 -- all of it is here, and counts stay bytes
+  if grows then
+    slots = math.min(max, math.ceil(count * 1.5))
+    local ring = sub(start, header + oldest * width + 1) .. sub(start, header + 1, header + oldest * width)
+    start = sub(start, 1, header) .. ring .. string.rep('\0', (slots - count) * width)
+    oldest = 0
+  end
   if count == slots or count * 4 + 4 <= slots and slots > least_slots or epoch - floor(first / range) >= depth then break end
   if newer > 0 then
     for i = depth + 2, 3, -1 do n[i] = i - newer > 2 and n[i - newer] or 0 end
   end
-  local same = newer == 0 and oldest == n[2] and not long -- all but one count
-  n[2], n[3] = oldest, n[3] + 1
+  local same = newer == 0 and oldest == n[2] and slots == n[1] and not long -- all but one count
+  n[1], n[2], n[3] = slots, oldest, n[3] + 1
   local at, unit = header + (oldest + count) % slots * width, text(now, width)
   local changed = same and char(n[3]) or header_of(width, depth, epoch, first, now, n)
-  if #start <= 64 then -- all of it is here, and to write a little anew costs less than three calls
+  if grows or #start <= 64 then -- to write a little anew costs less than three calls
     if same then changed = sub(start, 1, 8) .. changed .. sub(start, 10, header) end
     call('SET', key, changed .. sub(start, header + 1, at) .. unit .. sub(start, at + width + 1), 'PX', ttl())
   else

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
 	throttling "github.com/throttled/throttled/v2"
 	goredisstore "github.com/throttled/throttled/v2/store/goredisstore.v9"
 	ulule "github.com/ulule/limiter/v3"
@@ -14,8 +16,27 @@ import (
 	"github.com/rlbench/rlbench/limiter/backend"
 )
 
+// defaults is a client as the documentation of all three makes one: with the options
+// of go-redis, but as many connections as our own client has.
+func defaults(s *backend.Server) *redis.Client {
+	clientOf.Do(func() {
+		o, err := redis.ParseURL(s.URL())
+		if err != nil {
+			panic(err) // the URL is ours
+		}
+		o.PoolSize = s.Client().Options().PoolSize
+		client = redis.NewClient(o)
+	})
+	return client
+}
+
+var (
+	clientOf sync.Once
+	client   *redis.Client // for as long as the program runs: it serves one server
+)
+
 func openRedisRate(_ context.Context, s *backend.Server, l limiter.Limit, prefix string) (limiter.Limiter, error) {
-	r := redis_rate.NewLimiter(s.Client())
+	r := redis_rate.NewLimiter(defaults(s))
 	limit := redis_rate.Limit{Rate: int(l.Max), Burst: int(l.Max), Period: l.Window}
 	return allower(func(ctx context.Context, key string) (limiter.Decision, error) {
 		got, err := r.Allow(ctx, prefix+key, limit)
@@ -30,7 +51,7 @@ func openRedisRate(_ context.Context, s *backend.Server, l limiter.Limit, prefix
 }
 
 func openThrottled(_ context.Context, s *backend.Server, l limiter.Limit, prefix string) (limiter.Limiter, error) {
-	store, err := goredisstore.NewCtx(s.Client(), prefix)
+	store, err := goredisstore.NewCtx(defaults(s), prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +74,7 @@ func openThrottled(_ context.Context, s *backend.Server, l limiter.Limit, prefix
 }
 
 func openUlule(_ context.Context, s *backend.Server, l limiter.Limit, prefix string) (limiter.Limiter, error) {
-	store, err := ululeredis.NewStoreWithOptions(s.Client(), ulule.StoreOptions{Prefix: prefix})
+	store, err := ululeredis.NewStoreWithOptions(defaults(s), ulule.StoreOptions{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
