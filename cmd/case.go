@@ -313,9 +313,13 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 	if err != nil {
 		return internal(err)
 	}
+	timings, err := report.Time(h.Plan, h.Results)
+	if err != nil {
+		return internal(err)
+	}
 	c := report.Case{
-		Description: s.Description, Plan: h.Plan, Hash: s.hash, Limiter: name,
-		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Results: h.Results, Judgement: j, Cost: a.cost, Control: a.control,
+		Description: s.Description, Plan: h.Plan.Outline(), Hash: s.hash, Limiter: name,
+		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Timings: timings, Judgement: j, Cost: a.cost, Control: a.control,
 	}
 	if oc.Algorithm != nil {
 		c.Algorithm = oc.Algorithm.Name

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -22,13 +21,13 @@ type Input struct {
 // Case is one judged run of one limiter under one scenario.
 type Case struct {
 	Description string
-	Plan        *scenarios.Plan
-	Hash        string // of the plan
+	Plan        *scenarios.Plan // its arrivals are not needed
+	Hash        string          // of the plan
 	Limiter     string
 	Algorithm   string // "" if the limiter claims nothing
 	Run, Runs   int    // from 1
 	Attempts    int    // at hitting the edge, from 1
-	Results     []scenarios.Result
+	Timings     *Timings
 	Judgement   *scenarios.Judgement
 	Cost        *Cost // nil if nothing was measured
 	Control     bool  // the plan is run without its faults
@@ -226,33 +225,6 @@ func phaseVerdict(c *Case, phase string, m scenarios.Measures) scenarios.Verdict
 		}
 	}
 	return verdict
-}
-
-// time fills in the latencies.
-func (row *Row) time(cases []*Case, phase int) error {
-	service, response := newByOutcome(), newByOutcome()
-	for _, c := range cases {
-		for i, result := range c.Results {
-			if phase != wholeScenario && int(c.Plan.Arrivals[i].Phase) != phase || result.Decision.Source == limiter.SourceEdge {
-				continue // who is denied in front does not meet the limiter
-			}
-			if err := service.add(result.Outcome, result.Done-result.Sent); err != nil {
-				return err
-			}
-			if c.Plan.Clock == scenarios.Virtual {
-				continue
-			}
-			if err := response.add(result.Outcome, result.Done-result.Planned); err != nil {
-				return err
-			}
-		}
-	}
-	row.ServiceUS = service.outcomes()
-	if cases[0].Plan.Clock != scenarios.Virtual {
-		outcomes := response.outcomes()
-		row.ResponseUS = &outcomes
-	}
-	return nil
 }
 
 // worseCost keeps the higher figure of each kind.

@@ -52,13 +52,22 @@ func troubled(t *testing.T, builtin string, runs int, limiters ...limiter.Algori
 	return r
 }
 
+func timings(t *testing.T, p *scenarios.Plan, results []scenarios.Result) *report.Timings {
+	t.Helper()
+	timings, err := report.Time(p, results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return timings
+}
+
 func judged(t *testing.T, c *oracle.Case) report.Case {
 	t.Helper()
 	j, err := oracle.Judge(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report.Case{Plan: c.Plan, Limiter: c.Name, Results: c.Results, Judgement: j}
+	return report.Case{Plan: c.Plan, Limiter: c.Name, Timings: timings(t, c.Plan, c.Results), Judgement: j}
 }
 
 // brokenHistory is what a limiter answers to a plan while the plan's one fault is in

@@ -116,7 +116,7 @@ func build(t *testing.T, e experiment) *report.Report {
 			}
 			in.Cases = append(in.Cases, report.Case{
 				Description: description, Plan: plan, Hash: plan.Hash(), Limiter: name, Algorithm: a.Name, Run: run, Runs: max(e.runs, 1), Attempts: 1,
-				Results: results, Judgement: j,
+				Timings: timings(t, plan, results), Judgement: j,
 				Cost: &report.Cost{Keys: 1, BytesPerIdentity: &bytes, CommandsPerDecision: &commands, ScriptUSPerDecision: &script},
 			})
 		}

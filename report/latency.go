@@ -43,10 +43,10 @@ func (s *samples) add(d time.Duration) error {
 
 // latency summarises the samples; nil if there are none.
 func (s *samples) latency() *Latency {
-	n := s.histogram.TotalCount()
-	if n == 0 {
+	if s == nil {
 		return nil
 	}
+	n := s.histogram.TotalCount()
 	longest := s.histogram.Max()
 	quantile := func(q float64) *int64 {
 		const above = 10 // samples that a tail percentile needs beyond it
@@ -62,27 +62,41 @@ func (s *samples) latency() *Latency {
 	}
 }
 
-// byOutcome collects one kind of duration, split by outcome.
-type byOutcome struct{ all, admitted, denied *samples }
+// The histograms of one kind of duration.
+const (
+	allOutcomes = iota
+	admittedOnly
+	deniedOnly
+	outcomeKinds
+)
 
-func newByOutcome() byOutcome { return byOutcome{newSamples(), newSamples(), newSamples()} }
+// byOutcome collects one kind of duration, split by outcome. A histogram is made
+// when there is something to record: empty ones take 200 kB each, too.
+type byOutcome [outcomeKinds]*samples
+
+func (b *byOutcome) kind(i int) *samples {
+	if b[i] == nil {
+		b[i] = newSamples()
+	}
+	return b[i]
+}
 
 // add records a decided request; others have no latency worth pooling.
-func (b byOutcome) add(o scenarios.Outcome, d time.Duration) error {
-	one := b.admitted
+func (b *byOutcome) add(o scenarios.Outcome, d time.Duration) error {
+	one := admittedOnly
 	switch o {
 	case scenarios.Admitted:
 	case scenarios.Denied:
-		one = b.denied
+		one = deniedOnly
 	default:
 		return nil
 	}
-	if err := b.all.add(d); err != nil {
+	if err := b.kind(allOutcomes).add(d); err != nil {
 		return err
 	}
-	return one.add(d)
+	return b.kind(one).add(d)
 }
 
-func (b byOutcome) outcomes() Outcomes {
-	return Outcomes{All: b.all.latency(), Admitted: b.admitted.latency(), Denied: b.denied.latency()}
+func (b *byOutcome) outcomes() Outcomes {
+	return Outcomes{All: b[allOutcomes].latency(), Admitted: b[admittedOnly].latency(), Denied: b[deniedOnly].latency()}
 }

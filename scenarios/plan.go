@@ -285,6 +285,13 @@ func WindowOf(offset, window time.Duration) int64 {
 	return n
 }
 
+// Outline is the plan without its arrivals.
+func (p *Plan) Outline() *Plan {
+	outline := *p
+	outline.Arrivals = nil
+	return &outline
+}
+
 // Crowd is the most arrivals at one instant.
 func (p *Plan) Crowd() int {
 	most, first := 0, 0

@@ -1,11 +1,8 @@
 package oracle
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -27,14 +24,14 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 			Message: c.Name + ": not judged by its model, because it does not tell by which instant it decides",
 		}}
 	}
-	histories, doubtful := operations(c)
-	replies := lostOperations(c)
+	h := operations(c)
 	unordered, open := false, false
-	for _, id := range identities(histories) {
+	for _, id := range h.all() {
 		// Where it is known when a lost request would have been decided, both fates
 		// can be tried.
-		undecided := doubtful[id] && len(replies[id]) == 0
-		ops, exact := lives(c, slices.Concat(histories[id], replies[id]))
+		replies := h.lost(id)
+		undecided := h.doubtful[id] && len(replies) == 0
+		ops, exact := lives(c, append(h.of(id), replies...))
 		for _, life := range ops {
 			s := newSearch(c.Algorithm.Model, c.Tells, life, c.Plan.Clock == scenarios.Server)
 			switch outcome := s.run(); {
@@ -108,67 +105,10 @@ type operation struct {
 	lost bool
 }
 
-// operations splits what the limiter decided by identity, in the order of
-// sending, and names the identities for which something of unknown fate was sent.
-// Names of one client that the limiter is told together are one identity.
-func operations(c *Case) (map[scenarios.Identity][]operation, map[scenarios.Identity]bool) {
-	return operationsOf(c, c.Plan.Identity)
-}
-
-// operationsOf does so for identities of one's own choice.
-func operationsOf(c *Case, who func(scenarios.Arrival) scenarios.Identity) (map[scenarios.Identity][]operation, map[scenarios.Identity]bool) {
-	histories := map[scenarios.Identity][]operation{}
-	doubtful := map[scenarios.Identity]bool{}
-	for i, r := range c.Results {
-		arrival := c.Plan.Arrivals[i]
-		id := who(arrival)
-		switch {
-		case lost(r):
-			doubtful[id] = true
-		case elsewhere(r):
-		case r.Outcome.Decided():
-			histories[id] = append(histories[id], operation{
-				sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: arrival.Cost,
-				limit: c.Plan.Phases[arrival.Phase].Limit, decision: r.Decision,
-			})
-		}
-	}
-	return histories, doubtful
-}
-
 // lost reports whether nobody knows if the limiter has counted a request, whoever
 // decided in the end.
 func lost(r scenarios.Result) bool {
 	return r.Outcome == scenarios.Unknown || byPolicy(r) && errors.Is(r.Decision.Cause, limiter.ErrUnknown)
-}
-
-// lostOperations are those, where the instant is known by which the limiter would
-// have decided: virtual time is planned.
-func lostOperations(c *Case) map[scenarios.Identity][]operation {
-	histories := map[scenarios.Identity][]operation{}
-	if c.Plan.Clock != scenarios.Virtual {
-		return histories
-	}
-	for i, r := range c.Results {
-		if !lost(r) {
-			continue
-		}
-		arrival := c.Plan.Arrivals[i]
-		id := c.Plan.Identity(arrival)
-		histories[id] = append(histories[id], operation{
-			sent: r.Sent, done: 1<<63 - 1, at: stamp(c, arrival).UnixMicro(), cost: arrival.Cost,
-			limit: c.Plan.Phases[arrival.Phase].Limit, lost: true,
-		})
-	}
-	return histories
-}
-
-// identities are those of histories, in order: a map has none, and the same case
-// has to be judged in the same words.
-func identities[T any](histories map[scenarios.Identity][]T) []scenarios.Identity {
-	return slices.SortedFunc(maps.Keys(histories), func(a, b scenarios.Identity) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Pseudonym, b.Pseudonym))
-	})
 }
 
 // explain shows the request at which every order ended.

@@ -23,11 +23,11 @@ func passed(check, format string, args ...any) []scenarios.Finding {
 // denied because it costs more than there is at all uses nothing; of the rest the
 // first to be decided is one of those that were sent before any was done.
 func fresh(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
-	histories, doubtful := operations(c)
+	h := operations(c)
 	asked := 0
-	for _, id := range identities(histories) {
-		first := firstToBeDecided(histories[id])
-		if doubtful[id] || len(first) == 0 {
+	for _, id := range h.all() {
+		first := firstToBeDecided(h.of(id))
+		if h.doubtful[id] || len(first) == 0 {
 			continue
 		}
 		if !slices.ContainsFunc(first, func(op operation) bool { return op.decision.Allowed }) {
@@ -66,9 +66,9 @@ func remaining(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	if !c.Tells.Remaining || j.Measures.Admitted+j.Measures.Denied == 0 {
 		return nil
 	}
-	histories, _ := operations(c)
-	for _, id := range identities(histories) {
-		if wrong, op := wrongRemaining(c, histories[id]); wrong != "" {
+	h := operations(c)
+	for _, id := range h.all() {
+		if wrong, op := wrongRemaining(c, h.of(id)); wrong != "" {
 			return failed("remaining", c.Name+" "+wrong, fmt.Sprintf("client %d, pseudonym %d, cost %d at %s: %s",
 				id.Key, id.Pseudonym, op.cost, offset(c, op.decision.At), describe(op.decision, c.Tells)))
 		}

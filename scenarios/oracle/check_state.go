@@ -56,13 +56,10 @@ func shortLived(c *Case) []scenarios.Finding {
 			longest[k.Identity] = life{k.TTL, k.Read}
 		}
 	}
-	// Each name has a key of its own, whoever counts them together.
-	histories, doubtful := operationsOf(c, func(a scenarios.Arrival) scenarios.Identity {
-		return scenarios.Identity{Key: a.Key, Pseudonym: c.Plan.Phases[a.Phase].Pseudonym}
-	})
+	h := names(c)
 	for _, id := range c.Examined.Sample {
-		ops, exact := lives(c, histories[id])
-		if doubtful[id] || !exact {
+		ops, exact := lives(c, h.of(id))
+		if h.doubtful[id] || !exact {
 			continue
 		}
 		reset, since, ok := needed(c, ops[len(ops)-1])

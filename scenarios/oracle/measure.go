@@ -41,8 +41,10 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	}
 	j.Measures.Examined = c.Examined
 	certain := limit.Window - vague(c)
-	byKey := tally(c, j)
-	for _, history := range byKey {
+	requests := tally(c, j)
+	var history []decided
+	for key := range requests {
+		history = decisions(c, requests[key], history[:0])
 		// Of one instant, admissions come first: whoever was refused then is
 		// not counted as wrong because of the order within a microsecond.
 		slices.SortStableFunc(history, func(a, b decided) int {
@@ -54,7 +56,7 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 			m.PeakInWindow = max(m.PeakInWindow, peak(mine, limit.Window))
 			m.PeakInShort = max(m.PeakInShort, peak(mine, short))
 		}
-		for _, own := range byIdentity(c.Plan, history) {
+		for _, own := range byIdentity(c, history) {
 			perIdentity.most = max(perIdentity.most, peak(own, limit.Window))
 			perIdentity.sure = max(perIdentity.sure, peak(own, certain))
 		}
@@ -67,11 +69,11 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	return j, perIdentity
 }
 
-// tally counts outcomes and returns the decisions of each key.
-func tally(c *Case, j *scenarios.Judgement) [][]decided {
-	byKey := make([][]decided, c.Plan.Keys)
-	for i, result := range c.Results {
-		arrival := c.Plan.Arrivals[i]
+// tally counts outcomes and returns the places of the decided requests of each key.
+func tally(c *Case, j *scenarios.Judgement) [][]int32 {
+	byKey := make([][]int32, c.Plan.Keys)
+	for i := range c.Results {
+		result, arrival := c.Results[i], c.Plan.Arrivals[i]
 		phase := &j.Phases[arrival.Phase]
 		for _, m := range []*scenarios.Measures{&j.Measures, &phase.Measures} {
 			count(m, result)
@@ -92,9 +94,7 @@ func tally(c *Case, j *scenarios.Judgement) [][]decided {
 			admittedAt(&j.Measures, at.Sub(c.Edge))
 			admittedAt(&phase.Measures, at.Sub(c.Edge))
 		}
-		byKey[arrival.Key] = append(byKey[arrival.Key], decided{
-			at: at.UnixMicro(), cost: arrival.Cost, admitted: admitted, phase: arrival.Phase, elsewhere: elsewhere(result),
-		})
+		byKey[arrival.Key] = append(byKey[arrival.Key], int32(i))
 	}
 	// What clients wanted, whether or not they came to send it.
 	j.Measures.Wanted = 0
@@ -104,6 +104,18 @@ func tally(c *Case, j *scenarios.Judgement) [][]decided {
 		j.Measures.Wanted += m.Wanted
 	}
 	return byKey
+}
+
+// decisions appends what is known of the decided requests in these places.
+func decisions(c *Case, places []int32, history []decided) []decided {
+	for _, i := range places {
+		result, arrival := c.Results[i], c.Plan.Arrivals[i]
+		history = append(history, decided{
+			at: trueTime(c, arrival, result).UnixMicro(), cost: arrival.Cost, admitted: result.Outcome == scenarios.Admitted,
+			phase: arrival.Phase, elsewhere: elsewhere(result),
+		})
+	}
+	return history
 }
 
 // trueTime is when a decision was made by the one true clock: a caller's stamp
@@ -137,12 +149,12 @@ func vague(c *Case) time.Duration {
 
 // byIdentity splits what the limiter itself admitted to a client by the identity
 // that it had.
-func byIdentity(p *scenarios.Plan, history []decided) map[scenarios.Identity][]decided {
-	split := map[scenarios.Identity][]decided{}
+func byIdentity(c *Case, history []decided) map[int32][]decided {
+	split := map[int32][]decided{}
 	for _, d := range admissions(history, -1) {
 		if !d.elsewhere {
-			id := p.Identity(scenarios.Arrival{Phase: d.phase})
-			split[id] = append(split[id], d)
+			first := c.pseudonyms()[d.phase]
+			split[first] = append(split[first], d)
 		}
 	}
 	return split

@@ -49,16 +49,15 @@ func overcounted(c *Case) (worst scenarios.Overcount) {
 		sent time.Duration
 		cost int64
 	}
-	takers := map[scenarios.Identity][]taken{}
-	histories, _ := operations(c)
-	for i, r := range c.Results {
-		if a := c.Plan.Arrivals[i]; lost(r) || r.Outcome == scenarios.Admitted && !elsewhere(r) {
-			id := c.Plan.Identity(a)
-			takers[id] = append(takers[id], taken{r.Sent, a.Cost})
+	h := operations(c)
+	for _, id := range h.all() {
+		ops := h.of(id)
+		var others []taken
+		for _, i := range h.requests[id] {
+			if r := c.Results[i]; lost(r) || r.Outcome == scenarios.Admitted {
+				others = append(others, taken{r.Sent, c.Plan.Arrivals[i].Cost})
+			}
 		}
-	}
-	for _, id := range identities(histories) {
-		ops, others := histories[id], takers[id]
 		slices.SortFunc(ops, func(a, b operation) int { return cmp.Compare(a.done, b.done) })
 		slices.SortFunc(others, func(a, b taken) int { return cmp.Compare(a.sent, b.sent) })
 		units := int64(0)

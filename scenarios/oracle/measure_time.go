@@ -10,6 +10,7 @@ import (
 // crowds finds the most requests that were sent in a short span.
 func crowds(c *Case, all []*scenarios.Measures, span time.Duration) {
 	sent := make([][]time.Duration, len(all))
+	sent[0] = make([]time.Duration, 0, len(c.Results))
 	for i, r := range c.Results {
 		if r.Outcome == scenarios.Missed {
 			continue
@@ -61,7 +62,7 @@ func lag(c *Case) scenarios.Lag {
 	if c.Plan.Clock == scenarios.Virtual {
 		return scenarios.Lag{}
 	}
-	var late []time.Duration
+	late := make([]time.Duration, 0, len(c.Results))
 	for _, r := range c.Results {
 		if r.Outcome != scenarios.Missed {
 			late = append(late, max(r.Sent-r.Planned, 0))

@@ -50,6 +50,9 @@ type Case struct {
 	Lost        error
 	// Stuck is what was done about a script that did not end; "" if all did.
 	Stuck string
+
+	identities histories // these are made when they are first needed
+	first      []int32
 }
 
 // A check looks at a case that has been measured and says what it noticed.
@@ -94,7 +97,9 @@ func Listed() [][2]string {
 
 // Judge measures and checks a case. An error is a bug of rlbench: the outcomes
 // do not add up to what was planned.
-func Judge(c *Case) (*scenarios.Judgement, error) {
+func Judge(given *Case) (*scenarios.Judgement, error) {
+	c := new(*given)
+	c.identities, c.first = histories{}, nil
 	j, perIdentity := measure(c)
 	all := []scenarios.Measures{j.Measures}
 	for _, p := range j.Phases {
@@ -145,8 +150,9 @@ func doubtStamps(c *Case, j *scenarios.Judgement) {
 // overtaking reports whether a request of an identity may have been decided
 // before one with an earlier stamp.
 func overtaking(c *Case) bool {
-	histories, _ := operations(c)
-	for _, ops := range histories {
+	h := operations(c)
+	for _, id := range h.all() {
+		ops := h.of(id)
 		slices.SortFunc(ops, func(a, b operation) int { return cmp.Compare(a.at, b.at) })
 		earlier, same := time.Duration(-1), time.Duration(-1) // when the last with such a stamp was done
 		for i, op := range ops {
