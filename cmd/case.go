@@ -80,7 +80,7 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		return targetTrouble(err)
 	}
 	h, err := runner.Run(stop.ctx, runner.Config{
-		Limiters: limiters, Plan: s.plan, Identity: named, MaxInFlight: max(e.maxInFlight, s.plan.MaxInFlight),
+		Limiters: limiters, Plan: s.plan, Identity: named, MaxInFlight: e.inFlight(s.plan),
 		ServerClock: e.serverClock, Stopwatch: e.Stopwatch, Handled: &e.handled,
 		Inject: func(ctx context.Context, fault int) (runner.Injected, error) {
 			return e.inject(ctx, s.plan, fault, mark)

@@ -95,7 +95,7 @@ func (e *experiment) open(stop *interrupt) (report.Env, error) {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		s, err := backend.Open(stop.ctx, e.spec, backend.Options{Timeout: e.timeout, PoolSize: e.maxInFlight})
+		s, err := backend.Open(stop.ctx, e.spec, backend.Options{Timeout: e.timeout, PoolSize: e.mostInFlight()})
 		done <- opened{s, err}
 	}()
 	select {
@@ -234,19 +234,6 @@ func invocation() string {
 	var id [4]byte
 	_, _ = rand.Read(id[:])
 	return hex.EncodeToString(id[:])
-}
-
-// connections is how many requests can be in flight at once. In real time that
-// depends on how fast the target answers.
-func (e *experiment) connections() int {
-	most := 1
-	for _, s := range e.scenarios {
-		if s.plan.Clock != scenarios.Virtual {
-			return e.maxInFlight
-		}
-		most = max(most, s.plan.Crowd())
-	}
-	return min(most, e.maxInFlight)
 }
 
 // rest adds a case for every limiter that had no turn before the end, so that

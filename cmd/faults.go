@@ -18,7 +18,7 @@ import (
 // that the others are measured without what makes them.
 func (e *experiment) use(stop *interrupt, injectable bool) error {
 	if e.servers[injectable] == nil {
-		s, err := backend.Open(stop.ctx, e.spec, backend.Options{Timeout: e.timeout, PoolSize: e.maxInFlight, Injectable: injectable})
+		s, err := backend.Open(stop.ctx, e.spec, backend.Options{Timeout: e.timeout, PoolSize: e.mostInFlight(), Injectable: injectable})
 		if err == nil {
 			e.opening.Lock()
 			e.servers[injectable] = s

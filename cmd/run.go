@@ -39,7 +39,7 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.redis, "redis", backend.Auto, "auto, managed, embedded or a URL; auto takes RLBENCH_REDIS, then REDIS_URL, then a private redis-server, then the embedded one")
 	f.IntVar(&o.runs, "runs", 1, "how often to run everything, interleaved")
 	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for each step of a decision: a connection, sending, the reply")
-	f.IntVar(&o.maxInFlight, "max-in-flight", 64, "concurrent requests at most")
+	f.IntVar(&o.maxInFlight, "max-in-flight", 0, "concurrent requests at most (default 64; in real time as many as are due within --timeout, if that is up to 1000)")
 	f.StringArrayVar(&o.checks, "check", nil, `another check, such as "log: peak_in_window <= limit"`)
 	f.StringVar(&o.maxOvershoot, "max-overshoot", "", "fail limiters whose peak exceeds the limit by more, such as 0%")
 	f.StringVar(&o.keyPrefix, "key-prefix", "rlbench", "start of every key")
@@ -103,6 +103,9 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if err := validInFlight(c, o.maxInFlight); err != nil {
+		return nil, err
+	}
 	all, err := o.load(a, c, args)
 	if err != nil {
 		return nil, err
@@ -147,8 +150,6 @@ func (o *runOptions) validate() error {
 		return usagef("--runs 10", "--runs %d: want 1 to %d", o.runs, most)
 	case o.timeout < time.Millisecond || o.timeout > time.Hour:
 		return usagef("--timeout 1s", "--timeout %s: want 1ms to 1h", o.timeout)
-	case o.maxInFlight < 1 || o.maxInFlight > 10_000:
-		return usagef("--max-in-flight 64", "--max-in-flight %d: want 1 to 10000", o.maxInFlight)
 	case !limiter.ValidPrefix(o.keyPrefix):
 		return usagef("--key-prefix rlbench", "--key-prefix %q: want letters, digits, '.', '_', '-' and ':'", o.keyPrefix)
 	}

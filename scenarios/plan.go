@@ -304,6 +304,27 @@ func (p *Plan) Crowd() int {
 	return most
 }
 
+// Due is the most arrivals within a length of time, of which one instant counts for so
+// many at most.
+func (p *Plan) Due(span time.Duration, crowd int) int {
+	most, due, first := 0, 0, 0
+	counted := map[time.Duration]int{} // of the instants within the span
+	for _, a := range p.Arrivals {
+		for ; p.Arrivals[first].At <= a.At-span; first++ {
+			if at := p.Arrivals[first].At; counted[at] > 0 {
+				due -= counted[at]
+				delete(counted, at)
+			}
+		}
+		if counted[a.At] < crowd {
+			counted[a.At]++
+			due++
+		}
+		most = max(most, due)
+	}
+	return most
+}
+
 // Span is the offset of the first arrival, and of the last.
 func (p *Plan) Span() (first, last time.Duration) {
 	if len(p.Arrivals) == 0 {

@@ -48,7 +48,7 @@ func (c *conversation) take(ctx context.Context) (int, scenarios.Arrival, bool) 
 		case isDue:
 			return i, arrival, true
 		case isLater:
-			c.waitUntil(ctx, c.zero+at, c.wake)
+			c.waitUntil(ctx, c.zero+at, true, c.wake)
 		case isOver:
 			return 0, scenarios.Arrival{}, false
 		}

@@ -78,7 +78,7 @@ func nextEdge(after time.Time, window time.Duration) time.Time {
 
 // paced sends each arrival at its instant. Who is late is sent late, and the
 // delay is recorded as the difference between planned and sent; the schedule
-// itself never moves.
+// itself never moves. What has piled up is not sent all at once: see catchUp.
 //
 // The senders take turns: one waits for the next instant and then sends by
 // itself, while the others wait for the turn. Note: tried one pacer that hands
@@ -96,14 +96,21 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 	for i, arrival := range r.Plan.Arrivals {
 		r.results[i].Planned = r.zero + arrival.At
 	}
-	var turn sync.Mutex
+	turn := make(chan struct{}, 1) // and no mutex: time in a bubble stands still as long as somebody waits for one
 	next := 0
+	behind, before := newCatchUp(r.Plan), r.zero-time.Hour
 	take := func() (int, bool) {
-		turn.Lock()
-		defer turn.Unlock()
-		if next == len(r.results) || !r.waitUntil(ctx, r.results[next].Planned, nil) {
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		if next == len(r.results) {
 			return 0, false
 		}
+		planned := r.results[next].Planned
+		due := behind.due(planned, before, r.watch())
+		if !r.waitUntil(ctx, due, due-before >= spin, nil) {
+			return 0, false
+		}
+		before, behind.sent = planned, r.watch()
 		next++
 		return next - 1, true
 	}
@@ -127,8 +134,9 @@ func (r *run) stamp() time.Time {
 }
 
 // waitUntil returns at an instant of the stopwatch, or before it when it is woken,
-// or false if there is nothing more to send.
-func (r *run) waitUntil(ctx context.Context, at time.Duration, wake <-chan struct{}) bool {
+// or false if there is nothing more to send. Who is not exact may return a nap late:
+// where requests are dense, watching the clock would take a core from the target.
+func (r *run) waitUntil(ctx context.Context, at time.Duration, exact bool, wake <-chan struct{}) bool {
 	if r.stopped(ctx) {
 		return false
 	}
@@ -142,6 +150,12 @@ func (r *run) waitUntil(ctx context.Context, at time.Duration, wake <-chan struc
 		case <-ctx.Done():
 			return false
 		}
+	}
+	if !exact && wake == nil {
+		if d := at - r.watch(); d > 0 {
+			nap(d)
+		}
+		return !r.stopped(ctx)
 	}
 	if r.doze(at, wake) {
 		return !r.stopped(ctx)

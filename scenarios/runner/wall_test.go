@@ -16,9 +16,6 @@ import (
 
 // bubbled is a run in the time of a synctest bubble. A look at the stopwatch
 // takes 20 µs there, so that whoever watches it sees time pass.
-//
-// Note: only with one request in flight. Senders wait for their turn at a mutex,
-// and time in a bubble stands still as long as somebody does.
 func bubbled(p *scenarios.Plan, l limiter.Limiter) runner.Config {
 	c := config(p, l)
 	start := time.Now()

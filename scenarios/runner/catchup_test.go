@@ -1,0 +1,84 @@
+package runner_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// stalling answers after a millisecond, but to nobody in the second that begins half a
+// second after the edge.
+func stalling(p *scenarios.Plan) limiter.Limiter {
+	begin := time.Now().Truncate(p.Limit.Window).Add(p.Limit.Window + 500*time.Millisecond)
+	return decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+		time.Sleep(time.Millisecond)
+		if left := begin.Add(time.Second).Sub(time.Now()); left > 0 && left <= time.Second {
+			time.Sleep(left)
+		}
+		return answers(0)(ctx, r)
+	})
+}
+
+// TestAStallIsInEveryResponse: a second in which nothing is answered, at a thousand
+// requests a second, is in a thousand response times, whoever was allowed to be in
+// flight: with room for all it is service time, without it is lag.
+func TestAStallIsInEveryResponse(t *testing.T) {
+	for _, inFlight := range []int{1000, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			p := plan(t, scenarios.Server, "10/10s", "name: a, for: 2s, shape: constant, count: 2000")
+			c := bubbled(p, stalling(p))
+			c.MaxInFlight = inFlight
+			h := run(t, t.Context(), c)
+			checkWall(t, p, h)
+			var service, response, longest int
+			for _, r := range h.Results {
+				if r.Done-r.Sent > 50*time.Millisecond {
+					service++
+				}
+				if r.Done-r.Planned > 50*time.Millisecond {
+					response++
+				}
+				if r.Done-r.Planned > 900*time.Millisecond {
+					longest++
+				}
+			}
+			if inFlight == 1000 && (service < 940 || service > 960 || response < 940 || response > 960 || longest < 90 || longest > 110) {
+				t.Errorf("%d in flight: %d service times and %d response times are above 50 ms, %d above 900 ms; want 950, 950 and 100", inFlight, service, response, longest)
+			}
+			// Nobody catches up with the plan while it goes on at the same pace.
+			if inFlight == 4 && (service != 4 || response < 1450 || response > 1510) {
+				t.Errorf("%d in flight: %d service times and %d response times are above 50 ms; want 4 and what is left of the plan", inFlight, service, response)
+			}
+		})
+	}
+}
+
+// TestNoCompressedCatchUp: what piled up during a stall goes out at little more than the
+// pace of the plan, and not as a burst that nobody planned.
+func TestNoCompressedCatchUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, scenarios.Server, "10/10s", "name: a, for: 1s, shape: constant, count: 1000", "name: b, for: 4s, shape: constant, count: 400")
+		c := bubbled(p, stalling(p))
+		c.MaxInFlight = 4
+		h := run(t, t.Context(), c)
+		checkWall(t, p, h)
+		caught := 0
+		for i, r := range h.Results[:len(h.Results)-50] {
+			// A quarter faster than the plan, and a hiccup's worth at once.
+			if gap := h.Results[i+50].Sent - r.Sent; r.Sent-r.Planned > 20*time.Millisecond && gap < 50*time.Millisecond*4/5-11*time.Millisecond {
+				t.Fatalf("request %d is %s late, and 50 requests later %s have passed: that is a burst", i, r.Sent-r.Planned, gap)
+			}
+			if i > 1000 && r.Sent-r.Planned < 20*time.Millisecond {
+				caught++
+			}
+		}
+		// 500 are late when the stall ends; the slower phase leaves room for them.
+		if caught < 250 {
+			t.Errorf("%d requests of the slower phase were sent in time, want most of the last 300", caught)
+		}
+	})
+}
