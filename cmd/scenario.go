@@ -165,6 +165,9 @@ func patient(p *scenarios.Plan) error {
 	if p.Service != "" {
 		return errors.New("it measures a service on this machine, which takes a while; name it to run it")
 	}
+	if p.Overload > 0 {
+		return errors.New("it looks for what this machine can do; name it to run it")
+	}
 	first, last := p.Span()
 	if took := last - first + p.Drain; p.Clock != scenarios.Virtual && took > most {
 		return fmt.Errorf("it takes %s of real time at this limit for each limiter; name it to run it", limiter.FormatDuration(took.Round(time.Second)))

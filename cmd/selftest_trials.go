@@ -88,7 +88,7 @@ func (s *selftest) sound(seed uint64) ([]trial, error) {
 // dependsOnMachine reports whether a plan shows what this machine can do: the work
 // behind a limiter, or requests by the thousand while Redis is broken.
 func dependsOnMachine(p *scenarios.Plan) bool {
-	return p.Service != "" || p.Clock != scenarios.Virtual && len(p.Faults) > 0
+	return p.Service != "" || p.Overload > 0 || p.Clock != scenarios.Virtual && len(p.Faults) > 0
 }
 
 // exact reports whether a plan goes the same way each time.

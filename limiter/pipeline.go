@@ -24,9 +24,11 @@ type Pipeliner interface {
 //
 // What a Limiter promises stays: each request is sent at most once, and to the
 // node that has its key. A caller whose time is over goes; the request that it
-// leaves behind may be sent later yet, so its error wraps ErrUnknown. The requests
-// of a round trip share its fate: when its connection breaks, the fate of all that
-// have no reply yet is unknown.
+// leaves behind may be sent later yet, so its error wraps ErrUnknown. Requests share a
+// connection, and its fate: when it breaks, that of all that have no reply yet is
+// unknown, also of those that were first to find out that the server had restarted;
+// and a reply that does not come holds up all others until the client's ReadTimeout,
+// so let that be little more than Config.Timeout.
 //
 // It is safe for concurrent use, may be shared by limiters of all kinds, and ends
 // when its client is closed.

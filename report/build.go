@@ -194,6 +194,9 @@ func (row *Row) addElsewhere(m scenarios.Measures) {
 	if m.Recovery != nil {
 		row.RecoveryUS = further(row.RecoveryUS, *m.Recovery, func(a, b int64) int64 { return max(a, b) })
 	}
+	if c := m.Capacity; c != nil && (row.Capacity == nil || c.PerSecond < row.Capacity.PerSecond) { // of several runs the lowest
+		row.Capacity = &Capacity{PerSecond: c.PerSecond, P50US: c.P50.Microseconds(), P99US: c.P99.Microseconds(), OverloadPerSecond: c.Overload}
+	}
 	if o := m.Overcounted; o.Used > o.Sent {
 		share := float64(o.Used) / float64(o.Sent)
 		if row.Overcounted == nil || share > *row.Overcounted {

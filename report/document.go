@@ -139,6 +139,9 @@ type Row struct {
 	RecoveryUS *int64 `json:"recovery_us,omitempty"`
 	// StateLost is how often the faults of the scenario took state away.
 	StateLost int64 `json:"state_lost,omitempty"`
+	// Capacity is the fastest rate that was kept up with; absent where the scenario
+	// does not look for it.
+	Capacity *Capacity `json:"capacity,omitempty"`
 	// LostTail is how many admissions a failover forgot.
 	LostTail int64 `json:"lost_tail,omitempty"`
 	// Overcounted is how many units the limiter counted for each that it can have
@@ -226,4 +229,13 @@ type Finding struct {
 	Warn     bool              `json:"warn,omitempty"`
 	Message  string            `json:"message"`
 	Evidence []string          `json:"evidence"`
+}
+
+// Capacity is a rate, with the response times at it; OverloadPerSecond is the next
+// step, which was not kept up with, and absent if there was none.
+type Capacity struct {
+	PerSecond         int64 `json:"per_second"`
+	P50US             int64 `json:"p50_us"`
+	P99US             int64 `json:"p99_us"`
+	OverloadPerSecond int64 `json:"overload_per_second,omitempty"`
 }

@@ -25,6 +25,7 @@ func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 			out = append(out, note{row.Limiter + ": ", text})
 		}
 	}
+	out = append(out, capacityNotes(rows)...)
 	out = append(out, faultNotes(s, rows)...)
 	for _, f := range r.Findings {
 		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && !isReason(r, f) {
@@ -32,6 +33,22 @@ func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 		}
 	}
 	return append(out, caveats(r, s, rows, columns)...)
+}
+
+// capacityNotes say how fast requests may come.
+func capacityNotes(rows []Row) (out []note) {
+	for _, row := range rows {
+		c := row.Capacity
+		if c == nil || c.PerSecond == 0 {
+			continue
+		}
+		text := fmt.Sprintf("keeps up with %s requests a second (response p50 %s, p99 %s)", number(c.PerSecond), roundMicros(c.P50US), roundMicros(c.P99US))
+		if c.OverloadPerSecond > 0 {
+			text += fmt.Sprintf(", and not with %s", number(c.OverloadPerSecond))
+		}
+		out = append(out, note{limiterCell(row) + ": ", text + "."})
+	}
+	return out
 }
 
 // isReason reports whether the end of the report tells a finding anyway.

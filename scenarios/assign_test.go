@@ -119,7 +119,7 @@ func TestAssignmentsThatCannotBeMade(t *testing.T) {
 			"a typo in the middle of a path",
 		},
 		{
-			"limits=5/1s", `x.yaml: unknown key "limits" in the scenario (did you mean "limit"?); known: version, name, description, limit, clock, seed, keys, phases, checks, faults, on_failure, edge_tier, service, max_in_flight, timeout, drain, late`,
+			"limits=5/1s", `x.yaml: unknown key "limits" in the scenario (did you mean "limit"?); known: version, name, description, limit, clock, seed, keys, phases, checks, faults, on_failure, edge_tier, service, max_in_flight, timeout, drain, late, overload`,
 			"a typo at the end of a path is a new key, which is unknown",
 		},
 		{

@@ -42,7 +42,7 @@ func TestParseCheck(t *testing.T) {
 
 func TestChecksThatCannotBeRead(t *testing.T) {
 	const form = `: want [algorithm: ]metric[@phase] op value, such as "log: peak_in_window <= limit"`
-	const metrics = "planned, wanted, sent, admitted, denied, errored, unknown, missed, error_rate, failed_open, failed_closed, decided_locally, denied_at_edge, recovery, lost_tail, overcounted, admitted_share, first_admitted, last_admitted, " +
+	const metrics = "planned, wanted, sent, admitted, denied, errored, unknown, missed, error_rate, failed_open, failed_closed, decided_locally, denied_at_edge, recovery, capacity, lost_tail, overcounted, admitted_share, first_admitted, last_admitted, " +
 		"peak_in_window, peak_in_short, peak_over_limit, crowd, wrong_admissions, wrong_denials, wrong_share, keys, members, keys_left, bytes_left, " +
 		"service_p50, service_p95, service_p99, service_max, response_p50, response_p95, response_p99, response_max"
 	for _, row := range []struct{ text, want, why string }{

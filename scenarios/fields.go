@@ -28,7 +28,7 @@ const maxKeys = 1_000_000
 // scenario reads the root mapping.
 func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 	out := &Scenario{Limit: d.Limit, Clock: d.Clock, Seed: d.Seed, Keys: Keys{Count: 1, Distribution: "uniform"}}
-	var phases, checks, faults, timeout, drain, late *yaml.Node
+	var phases, checks, faults, timeout, drain, late, overload *yaml.Node
 	s.mapping(root, "the scenario", []field{
 		{"version", true, s.version},
 		{"name", true, s.into(&out.Name, s.identifier("name"))},
@@ -50,6 +50,7 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 		{"timeout", false, func(_, v *yaml.Node) { timeout = v }},
 		{"drain", false, func(_, v *yaml.Node) { drain = v }},
 		{"late", false, func(_, v *yaml.Node) { late = v }},
+		{"overload", false, func(_, v *yaml.Node) { overload = v }},
 	})
 	// Files that leave them out need defaults that have them.
 	if out.Limit == (limiter.Limit{}) {
@@ -70,6 +71,7 @@ func (s *source) scenario(root *yaml.Node, d Defaults) *Scenario {
 	}
 	s.wait("drain", drain, out, &out.Drain)
 	s.wait("late", late, out, &out.Late)
+	s.wait("overload", overload, out, &out.Overload)
 	s.wait("timeout", timeout, out, &out.Timeout)
 	if faults != nil {
 		s.faults(faults, out)

@@ -47,6 +47,8 @@ type Measures struct {
 	// Overcounted is where the limiter said that most was used of a budget, measured
 	// by all that can have been counted of it until then; zero if it does not tell.
 	Overcounted Overcount
+	// Capacity is the rate that was kept up with; nil where nobody looks for it.
+	Capacity *Capacity
 	// Examined is what was found in Redis afterwards; nil for a phase.
 	Examined *Examination
 }
@@ -54,6 +56,14 @@ type Measures struct {
 // Overcount is how many units a limiter said were used, and how many at most were
 // sent that it can have counted.
 type Overcount struct{ Used, Sent int64 }
+
+// Capacity is the fastest step of a rising rate that a limiter kept up with, and how
+// long requests took in it, planned to done. PerSecond is 0 if it kept up with none,
+// Overload is the step that it did not keep up with, 0 if there was none.
+type Capacity struct {
+	PerSecond, Overload int64
+	P50, P99            time.Duration
+}
 
 // Elsewhere is how many decisions were not the limiter's own.
 func (m Measures) Elsewhere() int64 { return m.ByOpen + m.ByClosed + m.ByLocal + m.ByEdge }
@@ -100,6 +110,12 @@ var Metrics = []Metric{
 		}
 		return duration(m.Recovery.Truncate(time.Microsecond)), true
 	}, true},
+	{"capacity", "requests a second that the limiter keeps up with, in a scenario with overload", false, func(m Measures) (Quantity, bool) {
+		if m.Capacity == nil {
+			return Quantity{}, false
+		}
+		return ratio(m.Capacity.PerSecond, 1)
+	}, false},
 	{"lost_tail", "admissions that a failover forgot", false, counted(func(m Measures) int64 { return m.LostTail }), false},
 	{"overcounted", "units that the limiter counted per unit that can have been counted, at the most; above 1 a request was counted twice", false, func(m Measures) (Quantity, bool) {
 		return ratio(m.Overcounted.Used, m.Overcounted.Sent)

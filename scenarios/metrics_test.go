@@ -174,7 +174,7 @@ func TestEveryMetric(t *testing.T) {
 	bytes, second := int64(1), time.Second
 	full := scenarios.Measures{
 		Planned: 4, Wanted: 4, Admitted: 1, Denied: 1, Limit: 1, Service: upTo(1000), Response: upTo(1000),
-		Recovery: &second, Overcounted: scenarios.Overcount{Used: 1, Sent: 2},
+		Recovery: &second, Capacity: &scenarios.Capacity{PerSecond: 1000}, Overcounted: scenarios.Overcount{Used: 1, Sent: 2},
 		Examined: &scenarios.Examination{Keys: make([]scenarios.KeyState, 1), Left: &scenarios.Left{Bytes: &bytes}},
 	}
 	for _, metric := range scenarios.Metrics {

@@ -69,11 +69,15 @@ type Plan struct {
 	Arrivals []Arrival // in order of At; equal instants in order of phase
 	Faults   []PlannedFault
 	EdgeTier *edge.Config // nil is none
-	// OnFailure is the scenario's; Drain, Late and Timeout are, in numbers.
+	// OnFailure is the scenario's; Drain, Late, Overload and Timeout are, in numbers.
 	OnFailure            string
 	Service              string
 	MaxInFlight          int
 	Drain, Late, Timeout time.Duration
+	Overload             time.Duration
+	// Cut says that a run has ended at an overload: what was planned behind is not in
+	// the plan any more.
+	Cut bool
 }
 
 // NewPlan computes the timetable.
@@ -107,6 +111,9 @@ func NewPlan(s *Scenario) (*Plan, error) {
 	if p.Late, err = s.wait(s.Late); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: late: %w", s.Name, err)
 	}
+	if p.Overload, err = s.wait(s.Overload); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: overload: %w", s.Name, err)
+	}
 	if p.Drain, err = s.wait(s.Drain); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: drain: %w", s.Name, err)
 	}
@@ -128,6 +135,9 @@ func NewPlan(s *Scenario) (*Plan, error) {
 	}
 	if err := p.twoNames(); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: %w", s.Name, err)
+	}
+	if err := p.overloadable(); err != nil {
+		return nil, fmt.Errorf("plan scenario %s: overload: %w", s.Name, err)
 	}
 	if s.Clock == Virtual && p.Drain > 0 {
 		return nil, fmt.Errorf("plan scenario %s: drain waits in real time; choose --clock server or client", s.Name)
@@ -285,13 +295,6 @@ func WindowOf(offset, window time.Duration) int64 {
 	return n
 }
 
-// Outline is the plan without its arrivals.
-func (p *Plan) Outline() *Plan {
-	outline := *p
-	outline.Arrivals = nil
-	return &outline
-}
-
 // Crowd is the most arrivals at one instant.
 func (p *Plan) Crowd() int {
 	most, first := 0, 0
@@ -300,27 +303,6 @@ func (p *Plan) Crowd() int {
 			first = i
 		}
 		most = max(most, i-first+1)
-	}
-	return most
-}
-
-// Due is the most arrivals within a length of time, of which one instant counts for so
-// many at most.
-func (p *Plan) Due(span time.Duration, crowd int) int {
-	most, due, first := 0, 0, 0
-	counted := map[time.Duration]int{} // of the instants within the span
-	for _, a := range p.Arrivals {
-		for ; p.Arrivals[first].At <= a.At-span; first++ {
-			if at := p.Arrivals[first].At; counted[at] > 0 {
-				due -= counted[at]
-				delete(counted, at)
-			}
-		}
-		if counted[a.At] < crowd {
-			counted[a.At]++
-			due++
-		}
-		most = max(most, due)
 	}
 	return most
 }
@@ -362,6 +344,9 @@ func (p *Plan) Hash() string {
 	}
 	if t := p.EdgeTier; t != nil {
 		fmt.Fprintf(h, "edge tier %s %s %t %d %d %d\n", t.Limit, t.Kind, t.Inclusive, t.Locations, t.Machines, t.Sync.Microseconds())
+	}
+	if p.Overload > 0 {
+		fmt.Fprintf(h, "overload %d\n", p.Overload.Microseconds())
 	}
 	if p.OnFailure != "" {
 		fmt.Fprintf(h, "on failure %s\n", p.OnFailure)

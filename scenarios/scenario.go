@@ -43,6 +43,10 @@ type Scenario struct {
 	// Late is how late one request in a hundred may be sent in real time; absent
 	// is a hundredth of the window, at least 1 ms.
 	Late Expr
+	// Overload ends a run in real time when a request is sent that late: its phases
+	// are steps of a rising rate, and the last that nobody had to wait so long in is
+	// what the limiter keeps up with. Absent is never.
+	Overload Expr
 }
 
 // FailurePolicies are what a limiter can do when Redis cannot answer.

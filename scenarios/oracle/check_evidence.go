@@ -72,6 +72,9 @@ func closest(p *scenarios.Plan) time.Duration {
 // a hundredth of the window, which moves a weighted count by at most a hundredth
 // of the limit.
 func latest(c *Case) time.Duration {
+	if c.Plan.Overload > 0 {
+		return 2 * c.Plan.Overload // it ends there
+	}
 	if c.Plan.Late > 0 {
 		return c.Plan.Late
 	}

@@ -63,6 +63,7 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	}
 	j.Measures.StateLost = int64(len(losses(c)))
 	j.Measures.Recovery, j.Measures.Overcounted, j.Measures.LostTail = recovery(c), overcounted(c), lostTail(c)
+	j.Measures.Capacity = capacityOf(c)
 	crowds(c, all, short)
 	times(c, all)
 	j.Lag = lag(c)

@@ -67,6 +67,7 @@ var checks = []check{
 	{"faults", "every fault of the scenario hit somebody", faults},
 	{"policy", "what Redis did not decide was decided as the failure policy says", policy},
 	{"evidence", "enough was sent, on time, in the window it was meant for", evidence},
+	{"capacity", "a scenario with overload finds a rate that is kept up with", capacity},
 	{"promise", "the most admitted to an identity in any trailing window is at most what the algorithm promises", promise},
 	{"conformance", "every decision equals the model's, in some order that the times allow", conformance},
 	{"fresh", "the first request of an identity is admitted", fresh},

@@ -82,3 +82,27 @@ func TestNoCompressedCatchUp(t *testing.T) {
 		}
 	})
 }
+
+// TestARunEndsAtAnOverload: what was planned behind the first request that is too late
+// is not sent, and not missed.
+func TestARunEndsAtAnOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, scenarios.Server, "10/10s", "name: a, for: 1s, shape: constant, count: 100", "name: b, for: 1s, shape: constant, count: 1000", "name: c, for: 1s, shape: constant, count: 10")
+		p.Overload = 50 * time.Millisecond
+		c := bubbled(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
+			time.Sleep(5 * time.Millisecond) // 200 a second
+			return answers(0)(ctx, r)
+		}))
+		h := run(t, t.Context(), c)
+		// Each of the second phase is 4 ms later than the one before.
+		if n := len(h.Results) - 100; n < 11 || n > 15 || sent(h) != len(h.Results) || len(h.Plan.Arrivals) != len(h.Results) {
+			t.Errorf("%d of the second phase, %d sent of %d planned; want some 13, and all", n, sent(h), len(h.Plan.Arrivals))
+		}
+		if !h.Plan.Cut || p.Cut || h.Plan.Phases[1].Planned != int64(len(h.Results)-100) || h.Plan.Phases[2].Planned != 0 || p.Phases[1].Planned != 1000 {
+			t.Errorf("plan %+v of %+v", h.Plan.Phases, p.Phases)
+		}
+		if h.Interrupted || h.Misplaced != 0 || h.Attempts != 1 {
+			t.Errorf("interrupted %t, %d misplaced, %d attempts", h.Interrupted, h.Misplaced, h.Attempts)
+		}
+	})
+}

@@ -106,6 +106,10 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 			return 0, false
 		}
 		planned := r.results[next].Planned
+		if r.Plan.Overload > 0 && (r.cut.Load() > 0 || r.watch()-planned > r.Plan.Overload) {
+			r.cut.CompareAndSwap(0, int64(next)+1)
+			return 0, false
+		}
 		due := behind.due(planned, before, r.watch())
 		if !r.waitUntil(ctx, due, due-before >= spin, nil) {
 			return 0, false

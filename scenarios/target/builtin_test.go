@@ -41,7 +41,7 @@ func virtualBuiltins(t *testing.T, count int64) []*scenarios.Scenario {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(sc.Faults) > 0 || sc.Service != "" {
+		if len(sc.Faults) > 0 || sc.Service != "" || sc.Overload.Present() {
 			continue
 		}
 		if sc.Clock != scenarios.Virtual {
