@@ -24,6 +24,7 @@ selftest: redis
 check:
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
+	cd testdata/peers && $(GO) vet ./...
 	@unformatted=$$($(GOFUMPT) -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted by gofumpt:"; echo "$$unformatted"; exit 1; fi
 
@@ -35,9 +36,11 @@ redis:
 	elif command -v brew >/dev/null; then brew install redis; \
 	else echo "install redis-server or valkey-server, then run make test again" >&2; exit 1; fi; }
 
-# The figures of BENCHMARKS.md.
+# The figures of BENCHMARKS.md: Go benchmarks, then other rate limiters beside these.
 bench: redis
-	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchmem -count=$(or $(COUNT),6) ./limiter ./limiter/httplimit ./limiter/identity ./cmd
+	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchmem -count=$(or $(COUNT),1) ./limiter ./limiter/httplimit ./limiter/identity
+	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchtime $(or $(ROUNDS),5)x ./cmd
+	cd testdata/peers && $(GO) run . -rounds $(or $(ROUNDS),5)
 
 fuzz:
 	$(GO) test ./limiter -run '^$$' -fuzz FuzzParseLimit -fuzztime $(FUZZTIME)

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/rlbench/rlbench/scenarios"
@@ -35,8 +37,8 @@ func (e *experiment) inFlight(p *scenarios.Plan) int {
 			}
 			// Faster plans cannot be covered, and a thousand busy connections slow a target
 			// down until it does not recover.
-			if due := p.Due(longest, usualInFlight); due <= chosenInFlight {
-				n = max(n, due)
+			if p.Due(time.Second, usualInFlight) <= chosenInFlight {
+				n = max(n, min(p.Due(longest, usualInFlight), chosenInFlight))
 			}
 		}
 	}

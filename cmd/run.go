@@ -39,7 +39,7 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.redis, "redis", backend.Auto, "auto, managed, embedded or a URL; auto takes RLBENCH_REDIS, then REDIS_URL, then a private redis-server, then the embedded one")
 	f.IntVar(&o.runs, "runs", 1, "how often to run everything, interleaved")
 	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for each step of a decision: a connection, sending, the reply")
-	f.IntVar(&o.maxInFlight, "max-in-flight", 0, "concurrent requests at most (default 64; in real time as many as are due within --timeout, if that is up to 1000)")
+	f.IntVar(&o.maxInFlight, "max-in-flight", 0, "concurrent requests at most (default 64; in real time, up to 1000 requests a second, as many as are due within --timeout)")
 	f.StringArrayVar(&o.checks, "check", nil, `another check, such as "log: peak_in_window <= limit"`)
 	f.StringVar(&o.maxOvershoot, "max-overshoot", "", "fail limiters whose peak exceeds the limit by more, such as 0%")
 	f.StringVar(&o.keyPrefix, "key-prefix", "rlbench", "start of every key")

@@ -92,7 +92,7 @@ func exact(ctx context.Context, s *backend.Server, p *page) error {
 // flat prints what more identities cost.
 func flat(ctx context.Context, s *backend.Server, p *page, rounds int) error {
 	p.title("Identities: decisions in a second by 64 callers, all admitted, and memory")
-	p.row("limiter", "1", "10,000", "1,000,000", "bytes each, of 10,000", "of 1,000,000")
+	p.row("limiter", "1", "10,000", "1,000,000", "bytes each, of the first 100,000", "of the next 900,000")
 	for _, name := range []string{"rlbench counter", plain} {
 		row, err := crowds(ctx, s, contestantNamed(name), rounds)
 		if err != nil {

@@ -15,29 +15,20 @@ import (
 // crowds times one limiter with one, many and very many identities that Redis knows
 // already, in turns, and measures what they take.
 func crowds(ctx context.Context, s *backend.Server, c contestant, rounds int) ([]string, error) {
-	const many, most = 10_000, 1_000_000
+	const many, some, most = 10_000, 100_000, 1_000_000
 	w := crowd(most, 64, 20_000)
 	l, err := c.open(ctx, s, w.limit, "crowd:")
 	if err != nil {
 		return nil, err
 	}
-	empty, err := memory(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if err := populate(ctx, l, 0, many); err != nil {
-		return nil, err
-	}
-	some, err := memory(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if err := populate(ctx, l, many, most); err != nil {
-		return nil, err
-	}
-	all, err := memory(ctx, s)
-	if err != nil {
-		return nil, err
+	var used [3]int64 // by the first ones, whose connections are there then, and by more
+	for i, span := range [][2]int{{0, many}, {many, some}, {some, most}} {
+		if err := populate(ctx, l, span[0], span[1]); err != nil {
+			return nil, err
+		}
+		if used[i], err = memory(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	timings := make([]timing, 3)
 	for r := range rounds {
@@ -55,7 +46,9 @@ func crowds(ctx context.Context, s *backend.Server, c contestant, rounds int) ([
 		rates := spreadOf(timings[i].rates)
 		row = append(row, fmt.Sprintf("%.0f, %.2f (%.2f to %.2f) of the first", rates.median, ratio(timings[i], timings[0]).median, ratio(timings[i], timings[0]).least, ratio(timings[i], timings[0]).most))
 	}
-	row = append(row, fmt.Sprintf("%.0f", float64(some-empty)/many), fmt.Sprintf("%.0f", float64(all-empty)/most))
+	for i, n := range []int{some - many, most - some} {
+		row = append(row, fmt.Sprintf("%.0f", float64(used[i+1]-used[i])/float64(n)))
+	}
 	return row, s.Clear(ctx)
 }
 
@@ -87,16 +80,16 @@ func populate(ctx context.Context, l limiter.Limiter, from, to int) error {
 	return nil
 }
 
-// memory is what the server says that its data takes, without its connections.
+// memory is what the server says that it takes.
 func memory(ctx context.Context, s *backend.Server) (int64, error) {
 	info, err := s.Client().Info(ctx, "memory").Result()
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory_dataset:"); ok {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); ok {
 			return strconv.ParseInt(value, 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("the server tells no used_memory_dataset")
+	return 0, fmt.Errorf("the server tells no used_memory")
 }
