@@ -15,6 +15,7 @@ build:
 # against the embedded and a real Redis. Nothing may skip for want of a Redis.
 test: redis check
 	RLBENCH_REQUIRE_REDIS=1 $(GO) test -race -shuffle=on -count=1 -timeout 20m ./...
+	cd testdata/peers && $(GO) vet ./... && $(GO) test -race -count=1 ./...
 	$(GO) run . selftest --redis managed --seeds 6 --count 10 --quiet
 
 # The score of BENCHMARKS.md: no sound limiter accused under 1000 seeds.
@@ -24,7 +25,6 @@ selftest: redis
 check:
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
-	cd testdata/peers && $(GO) vet ./...
 	@unformatted=$$($(GOFUMPT) -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted by gofumpt:"; echo "$$unformatted"; exit 1; fi
 
@@ -39,8 +39,8 @@ redis:
 # The figures of BENCHMARKS.md: Go benchmarks, then other rate limiters beside these.
 bench: redis
 	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchmem -count=$(or $(COUNT),1) ./limiter ./limiter/httplimit ./limiter/identity
-	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchtime $(or $(ROUNDS),5)x ./cmd
-	cd testdata/peers && $(GO) run . -rounds $(or $(ROUNDS),5)
+	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchtime $(or $(ROUNDS),3)x ./cmd
+	cd testdata/peers && $(GO) run . -rounds $(or $(ROUNDS),3)
 
 fuzz:
 	$(GO) test ./limiter -run '^$$' -fuzz FuzzParseLimit -fuzztime $(FUZZTIME)

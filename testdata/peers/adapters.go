@@ -17,22 +17,26 @@ import (
 )
 
 // defaults is a client as the documentation of all three makes one: with the options
-// of go-redis, but as many connections as our own client has.
+// of go-redis, but as many connections as our own client has. It is not closed: it
+// serves for as long as the server lives, which ends it.
 func defaults(s *backend.Server) *redis.Client {
-	clientOf.Do(func() {
-		o, err := redis.ParseURL(s.URL())
-		if err != nil {
-			panic(err) // the URL is ours
-		}
-		o.PoolSize = s.Client().Options().PoolSize
-		client = redis.NewClient(o)
-	})
-	return client
+	clientsOf.Lock()
+	defer clientsOf.Unlock()
+	if c := clients[s]; c != nil {
+		return c
+	}
+	o, err := redis.ParseURL(s.URL())
+	if err != nil {
+		panic(err) // the URL is ours
+	}
+	o.PoolSize = s.Client().Options().PoolSize
+	clients[s] = redis.NewClient(o)
+	return clients[s]
 }
 
 var (
-	clientOf sync.Once
-	client   *redis.Client // for as long as the program runs: it serves one server
+	clientsOf sync.Mutex
+	clients   = map[*backend.Server]*redis.Client{}
 )
 
 func openRedisRate(_ context.Context, s *backend.Server, l limiter.Limit, prefix string) (limiter.Limiter, error) {
