@@ -155,7 +155,7 @@ func TestLogPackedShrinks(t *testing.T) {
 	}{
 		{0, 7_000, 26 + 3*10_000},
 		{30 * time.Second, 2_600, 26 + 3*10_000},
-		{time.Minute, 1, 26 + 3*10_000}, // more than a quarter is in use
+		{time.Minute, 1, 26 + 3*10_000},   // more than a quarter is in use
 		{90 * time.Second, 10, 13 + 3*17}, // half as much again as 11
 	} {
 		r := limiter.Request{Key: "k", At: t0.Add(step.at), Cost: step.cost}

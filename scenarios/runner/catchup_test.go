@@ -16,7 +16,7 @@ func stalling(p *scenarios.Plan) limiter.Limiter {
 	begin := time.Now().Truncate(p.Limit.Window).Add(p.Limit.Window + 500*time.Millisecond)
 	return decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
 		time.Sleep(time.Millisecond)
-		if left := begin.Add(time.Second).Sub(time.Now()); left > 0 && left <= time.Second {
+		if left := time.Until(begin.Add(time.Second)); left > 0 && left <= time.Second {
 			time.Sleep(left)
 		}
 		return answers(0)(ctx, r)
