@@ -55,7 +55,6 @@ type lateConn struct {
 	end  context.CancelFunc
 
 	conn atomic.Pointer[net.Conn] // nil until it is dialled
-	read atomic.Int64             // when something was last read, by the clock of fresh
 
 	dialling sync.Mutex // held while dialling; guards failed
 	failed   error      // why there will be no connection
@@ -129,11 +128,7 @@ func (c *lateConn) Read(b []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := conn.Read(b)
-	if n > 0 {
-		c.read.Store(int64(time.Since(started)))
-	}
-	return n, err
+	return conn.Read(b)
 }
 
 func (c *lateConn) Write(b []byte) (int, error) {
@@ -195,25 +190,17 @@ func (c *lateConn) RemoteAddr() net.Addr {
 	return c.addr
 }
 
-// SyscallConn is what the pool looks at to see whether an idle connection is alive,
-// which takes a system call. One that was not dialled yet, or that hides its socket as
-// TLS does, is taken for alive, and so is one that has just been read from: under load
-// that is a tenth of what a decision costs this process.
+// SyscallConn is what the pool looks at to see whether an idle connection is
+// alive. One that was not dialled yet, or that hides its socket as TLS does, is
+// taken for alive.
 func (c *lateConn) SyscallConn() (syscall.RawConn, error) {
-	if conn := c.conn.Load(); conn != nil && int64(time.Since(started))-c.read.Load() > int64(fresh) {
+	if conn := c.conn.Load(); conn != nil {
 		if s, ok := (*conn).(syscall.Conn); ok {
 			return s.SyscallConn()
 		}
 	}
 	return unseen{}, nil
 }
-
-// fresh is how long after a reply a connection is taken for alive. Whoever is cut off
-// in that time would have been cut off by the same event a moment before, too.
-const fresh = 10 * time.Millisecond
-
-// started is what the instants of reads are told from: a number needs no allocation.
-var started = time.Now()
 
 var _ syscall.Conn = (*lateConn)(nil)
 
