@@ -47,6 +47,9 @@ It takes some seconds on a real Redis, and minutes on the embedded one.`,
 			if a.given(c, "count") && o.count == 0 {
 				return usagef("--count 10", "--count 0: want 1 to 10000")
 			}
+			if err := validInFlight(c, o.maxInFlight); err != nil {
+				return err
+			}
 			s, err := o.prepare(a)
 			if err != nil {
 				return err

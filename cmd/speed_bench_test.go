@@ -64,7 +64,7 @@ func fullSpeed(b *testing.B, server *backend.Server, name string) float64 {
 version: 1
 name: full
 limit: 100/1m
-clock: server
+clock: virtual # at once, and not at an edge
 keys: {count: %d, distribution: cycle}
 phases:
   - {name: all, at: edge, shape: burst, count: %d}
@@ -72,7 +72,6 @@ phases:
 	if err != nil {
 		b.Fatal(err)
 	}
-	s.Clock = scenarios.Virtual // at once, and not at an edge
 	p, err := scenarios.NewPlan(s)
 	if err != nil {
 		b.Fatal(err)

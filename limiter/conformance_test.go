@@ -21,9 +21,9 @@ func TestConformance(t *testing.T) {
 	}{
 		{"embedded", func(t testing.TB) redis.UniversalClient { return embedded(t).Client() }, limitertest.Redis, nil},
 		{"managed", func(t testing.TB) redis.UniversalClient { return managed(t).Client() }, limitertest.Redis, nil},
+		{"url", func(t testing.TB) redis.UniversalClient { return dialled(t) }, limitertest.Redis, nil},
 		{"cluster", func(t testing.TB) redis.UniversalClient { return cluster(t) }, limitertest.Redis, nil},
 		// These are about the way to Redis.
-		{"url", func(t testing.TB) redis.UniversalClient { return dialled(t) }, limitertest.Redis, []limiter.Algorithm{limiter.Log}},
 		{"pipeline", func(t testing.TB) redis.UniversalClient { return managed(t).Client() }, limitertest.Pipelined, []limiter.Algorithm{limiter.Log, limiter.LogPacked}},
 		{"pipeline to cluster", func(t testing.TB) redis.UniversalClient { return cluster(t) }, limitertest.Pipelined, []limiter.Algorithm{limiter.LogPacked, limiter.Counter}},
 	} {

@@ -45,8 +45,6 @@ func (f Failure) validate() error {
 // certain that the script did not run to its end.
 func classify(err error) error {
 	switch {
-	case err == ErrBusy:
-		return err
 	case notConnected(err):
 		return fmt.Errorf("decide in Redis: %w: %w", errNoConnection, err)
 	case certain(err):

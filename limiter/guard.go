@@ -116,7 +116,7 @@ func (g *guard) note(ctx context.Context, generation int64, err error) error {
 		g.counters.trouble(class, answer)
 		g.warnings.warn(g.circuit.now(), g.log, answer)
 		g.circuit.answered(g.log)
-	case TroubleCancelled, TroubleOverdue, TroubleBusy:
+	case TroubleCancelled, TroubleOverdue:
 		g.counters.trouble(class, "")
 	default:
 		g.counters.trouble(class, "")
@@ -131,8 +131,6 @@ func classOf(ctx context.Context, err error) Trouble {
 	switch {
 	case Answered(err):
 		return TroubleAnswer
-	case err == ErrBusy:
-		return TroubleBusy
 	case errors.Is(ctx.Err(), context.Canceled):
 		return TroubleCancelled
 	case overdue(ctx):

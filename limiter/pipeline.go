@@ -16,11 +16,11 @@ type Pipeliner interface {
 	AsyncAutoPipelineWithOptions(*redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)
 }
 
-// Pipeline is a Processor for many callers at once: while a round trip is under
-// way, it gathers what else is asked for and sends that together in the next one.
-// That more than doubles what Redis decides in a second, because most of the cost of
-// a decision is in system calls; and it costs a lone caller a goroutine switch or
-// two, so few callers at a time are sent one by one.
+// Pipeline is a Processor for many callers at once: their requests go through one
+// connection, those that come together in one write, while it reads the replies to
+// earlier ones. That about doubles what Redis decides in a second, because most of
+// the cost of a decision is in system calls; and it costs a lone caller a goroutine
+// switch or two, so few callers at a time are sent one by one.
 //
 // What a Limiter promises stays: each request is sent at most once, and to the
 // node that has its key. A caller whose time is over goes; the request that it
@@ -74,12 +74,7 @@ func (p *Pipeline) Process(ctx context.Context, cmd redis.Cmder) error {
 		return p.client.Process(ctx, cmd)
 	}
 	err := p.pipe.Submit(ctx, cmd).WaitContext(ctx)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, redis.ErrAutoPipelineQueueFull):
-		return ErrBusy
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		// The client's own word for a wait that ended before anything was sent is the
 		// bare error of the context: here that is not known.
 		return fmt.Errorf("wait for the reply of a pipeline: %w", err)

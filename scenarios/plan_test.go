@@ -250,3 +250,33 @@ func TestTimetables(t *testing.T) {
 		}
 	}
 }
+
+// TestDue: what is due within a length of time, of which an instant counts for a few.
+func TestDue(t *testing.T) {
+	at := func(all ...time.Duration) *scenarios.Plan {
+		p := &scenarios.Plan{}
+		for _, d := range all {
+			p.Arrivals = append(p.Arrivals, scenarios.Arrival{At: d})
+		}
+		return p
+	}
+	const s = time.Second
+	for _, row := range []struct {
+		plan *scenarios.Plan
+		span time.Duration
+		want int
+		why  string
+	}{
+		{at(), s, 0, "nothing"},
+		{at(0, s, 2*s, 3*s), 2 * s, 2, "one at the end of the span is not within it"},
+		{at(0, s, 2*s, 3*s), 2*s + 1, 3, "and is in a longer one"},
+		{at(0, 0, 0, 0, 0), s, 3, "an instant counts for three"},
+		{at(0, 0, 0, 0, s/2, s/2, s), s, 5, "and so does another one beside it"},
+		{at(0, 0, 0, 0, 2*s, 2*s, 2*s, 2*s, 2*s+1), s, 4, "what has left is left out, those that did not count too"},
+		{at(-3*s, -2*s-1, 5*s), s, 2, "before the edge"},
+	} {
+		if got := row.plan.Due(row.span, 3); got != row.want {
+			t.Errorf("%s: %d are due, want %d", row.why, got, row.want)
+		}
+	}
+}

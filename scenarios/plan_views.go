@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -16,7 +17,7 @@ func (p *Plan) Outline() *Plan {
 func (p *Plan) Until(n int) *Plan {
 	short := *p
 	short.Arrivals, short.Cut = p.Arrivals[:n], true
-	short.Phases = append([]PlannedPhase(nil), p.Phases...)
+	short.Phases = slices.Clone(p.Phases)
 	for i := range short.Phases {
 		short.Phases[i].Planned, short.Phases[i].Wanted = 0, 0
 	}
@@ -50,20 +51,31 @@ func (p *Plan) overloadable() error {
 // Due is the most arrivals within a length of time, of which one instant counts for so
 // many at most.
 func (p *Plan) Due(span time.Duration, crowd int) int {
-	most, due, first := 0, 0, 0
-	counted := map[time.Duration]int{} // of the instants within the span
-	for _, a := range p.Arrivals {
-		for ; p.Arrivals[first].At <= a.At-span; first++ {
-			if at := p.Arrivals[first].At; counted[at] > 0 {
-				due -= counted[at]
-				delete(counted, at)
-			}
-		}
-		if counted[a.At] < crowd {
-			counted[a.At]++
+	most, due := 0, 0
+	var last, first rank // of the span
+	for range p.Arrivals {
+		if last.next(p.Arrivals) <= crowd {
 			due++
+		}
+		for first.place < last.place && p.Arrivals[first.place].At <= p.Arrivals[last.place-1].At-span {
+			if first.next(p.Arrivals) <= crowd {
+				due--
+			}
 		}
 		most = max(most, due)
 	}
 	return most
+}
+
+// rank walks over arrivals and counts those of one instant.
+type rank struct{ place, same int }
+
+// next passes one arrival, and is the how-many-eth of its instant it was.
+func (r *rank) next(all []Arrival) int {
+	if r.place == 0 || all[r.place].At != all[r.place-1].At {
+		r.same = 0
+	}
+	r.place++
+	r.same++
+	return r.same
 }

@@ -21,7 +21,8 @@
 --
 -- Most requests are for one unit, of an identity with one name, where at most one
 -- entry has left since the last. They are decided here, in half the time of
--- log-packed-rest.lua, which belongs behind this file and decides all others.
+-- log-packed-rest.lua, which belongs behind this file and decides all others. What
+-- both compute is written out here, because a function takes time to make.
 
 local byte, char, sub, floor, call = string.byte, string.char, string.sub, math.floor, redis.call
 local unpack = table.unpack or unpack

@@ -26,7 +26,7 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	}
 	h := operations(c)
 	unordered, open := false, false
-	for _, id := range h.all() {
+	for _, id := range h.decided {
 		// Where it is known when a lost request would have been decided, both fates
 		// can be tried.
 		replies := h.lost(id)

@@ -25,7 +25,7 @@ func passed(check, format string, args ...any) []scenarios.Finding {
 func fresh(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	h := operations(c)
 	asked := 0
-	for _, id := range h.all() {
+	for _, id := range h.decided {
 		first := firstToBeDecided(h.of(id))
 		if h.doubtful[id] || len(first) == 0 {
 			continue
@@ -67,7 +67,7 @@ func remaining(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return nil
 	}
 	h := operations(c)
-	for _, id := range h.all() {
+	for _, id := range h.decided {
 		if wrong, op := wrongRemaining(c, h.of(id)); wrong != "" {
 			return failed("remaining", c.Name+" "+wrong, fmt.Sprintf("client %d, pseudonym %d, cost %d at %s: %s",
 				id.Key, id.Pseudonym, op.cost, offset(c, op.decision.At), describe(op.decision, c.Tells)))

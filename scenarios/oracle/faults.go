@@ -240,7 +240,7 @@ func localCap(c *Case) []scenarios.Finding {
 			continue
 		}
 		a := c.Plan.Arrivals[i]
-		id := c.Plan.Identity(a)
+		id := scenarios.Identity{Key: a.Key, Pseudonym: c.pseudonyms()[a.Phase]}
 		byIdentity[id] = append(byIdentity[id], decided{at: trueTime(c, a, r).UnixMicro(), cost: a.Cost, admitted: true, phase: a.Phase})
 	}
 	worst := c.Algorithm.Worst(loosest(c.Plan))

@@ -17,6 +17,9 @@ type histories struct {
 	requests map[scenarios.Identity][]int32
 	// doubtful are the identities for which something of unknown fate was sent.
 	doubtful map[scenarios.Identity]bool
+	// decided are those for which something was decided, in order: a map has none, and
+	// the same case has to be judged in the same words.
+	decided []scenarios.Identity
 }
 
 // operations splits what the limiter decided by identity. Names of one client that
@@ -50,7 +53,7 @@ func names(c *Case) histories {
 
 // historiesBy splits it by client and by the pseudonym that counts for each phase.
 func historiesBy(c *Case, pseudonyms []int32) histories {
-	h := histories{c, map[scenarios.Identity][]int32{}, map[scenarios.Identity]bool{}}
+	h := histories{c: c, requests: map[scenarios.Identity][]int32{}, doubtful: map[scenarios.Identity]bool{}}
 	for i := range c.Results {
 		r, a := &c.Results[i], c.Plan.Arrivals[i]
 		id := scenarios.Identity{Key: a.Key, Pseudonym: pseudonyms[a.Phase]}
@@ -62,17 +65,13 @@ func historiesBy(c *Case, pseudonyms []int32) histories {
 		}
 		h.requests[id] = append(h.requests[id], int32(i))
 	}
+	h.decided = slices.DeleteFunc(identities(h.requests), func(id scenarios.Identity) bool {
+		return !slices.ContainsFunc(h.requests[id], func(i int32) bool { return !lost(c.Results[i]) })
+	})
 	return h
 }
 
-// all are the identities for which something was decided, in order: a map has none,
-// and the same case has to be judged in the same words.
-func (h histories) all() []scenarios.Identity {
-	return slices.DeleteFunc(identities(h.requests), func(id scenarios.Identity) bool {
-		return !slices.ContainsFunc(h.requests[id], func(i int32) bool { return !lost(h.c.Results[i]) })
-	})
-}
-
+// identities are the keys of a map, sorted.
 func identities[T any](m map[scenarios.Identity]T) []scenarios.Identity {
 	return slices.SortedFunc(maps.Keys(m), func(a, b scenarios.Identity) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Pseudonym, b.Pseudonym))
@@ -84,34 +83,33 @@ func identities[T any](m map[scenarios.Identity]T) []scenarios.Identity {
 func (h histories) of(id scenarios.Identity) []operation {
 	ops := make([]operation, 0, len(h.requests[id]))
 	for _, i := range h.requests[id] {
-		r, a := &h.c.Results[i], h.c.Plan.Arrivals[i]
-		if lost(*r) {
-			continue
+		if r := h.c.Results[i]; !lost(r) {
+			op := h.operation(i)
+			op.done, op.at, op.decision = r.Done, r.Decision.At.UnixMicro(), r.Decision
+			ops = append(ops, op)
 		}
-		ops = append(ops, operation{
-			sent: r.Sent, done: r.Done, at: r.Decision.At.UnixMicro(), cost: a.Cost,
-			limit: h.c.Plan.Phases[a.Phase].Limit, decision: r.Decision,
-		})
 	}
 	return ops
 }
 
 // lost are the others, where the instant is known by which the limiter would have
 // decided: virtual time is planned.
-func (h histories) lost(id scenarios.Identity) []operation {
-	var ops []operation
+func (h histories) lost(id scenarios.Identity) (ops []operation) {
 	if h.c.Plan.Clock != scenarios.Virtual || !h.doubtful[id] {
-		return ops
+		return nil
 	}
 	for _, i := range h.requests[id] {
-		r, a := &h.c.Results[i], h.c.Plan.Arrivals[i]
-		if !lost(*r) {
-			continue
+		if lost(h.c.Results[i]) {
+			op := h.operation(i)
+			op.done, op.at, op.lost = 1<<63-1, stamp(h.c, h.c.Plan.Arrivals[i]).UnixMicro(), true
+			ops = append(ops, op)
 		}
-		ops = append(ops, operation{
-			sent: r.Sent, done: 1<<63 - 1, at: stamp(h.c, a).UnixMicro(), cost: a.Cost,
-			limit: h.c.Plan.Phases[a.Phase].Limit, lost: true,
-		})
 	}
 	return ops
+}
+
+// operation is what was asked, without what became of it.
+func (h histories) operation(i int32) operation {
+	a := h.c.Plan.Arrivals[i]
+	return operation{sent: h.c.Results[i].Sent, cost: a.Cost, limit: h.c.Plan.Phases[a.Phase].Limit}
 }

@@ -50,7 +50,7 @@ func overcounted(c *Case) (worst scenarios.Overcount) {
 		cost int64
 	}
 	h := operations(c)
-	for _, id := range h.all() {
+	for _, id := range h.decided {
 		ops := h.of(id)
 		var others []taken
 		for _, i := range h.requests[id] {

@@ -152,7 +152,7 @@ func doubtStamps(c *Case, j *scenarios.Judgement) {
 // before one with an earlier stamp.
 func overtaking(c *Case) bool {
 	h := operations(c)
-	for _, id := range h.all() {
+	for _, id := range h.decided {
 		ops := h.of(id)
 		slices.SortFunc(ops, func(a, b operation) int { return cmp.Compare(a.at, b.at) })
 		earlier, same := time.Duration(-1), time.Duration(-1) // when the last with such a stamp was done

@@ -17,7 +17,7 @@ const (
 // that stood still would else send all that at once, which nobody planned, and which
 // changes what is admitted.
 type catchUp struct {
-	gap    time.Duration // between two that are late, at least; 0 where nothing is paced
+	least  time.Duration // gap between two that are late; 0 where nothing is paced
 	sent   time.Duration // when the last was taken to be sent
 	behind bool
 	at     time.Duration // when the last was due, as long as it is behind
@@ -26,27 +26,27 @@ type catchUp struct {
 func newCatchUp(p *scenarios.Plan) *catchUp {
 	fastest := 0.0 // per nanosecond
 	for _, phase := range p.Phases {
-		if span := phase.End - phase.Start; span > 0 && phase.RetryOf == "" {
+		if span := phase.End - phase.Start; span > 0 {
 			fastest = max(fastest, float64(phase.Planned)/float64(span))
 		}
 	}
 	if fastest == 0 {
 		return &catchUp{}
 	}
-	return &catchUp{gap: time.Duration(1 / (fastest * haste))}
+	return &catchUp{least: time.Duration(1 / (fastest * haste))}
 }
 
 // due is when the next request is to be sent: when it is planned; or if that has been
-// missed, as far behind the one before as it is planned to be, or as the gap says if
-// that is less. It is asked once for each request, in order.
-func (c *catchUp) due(planned, before, now time.Duration) time.Duration {
+// missed, its planned gap behind the one before, or the least gap if that is less. It
+// is asked once for each request, in order.
+func (c *catchUp) due(planned, gap, now time.Duration) time.Duration {
 	if !c.behind && now-planned <= slack {
 		return planned
 	}
 	if !c.behind {
 		c.behind, c.at = true, c.sent
 	}
-	c.at = max(c.at+min(planned-before, c.gap), now-slack)
+	c.at = max(c.at+min(gap, c.least), now-slack)
 	if c.at <= planned {
 		c.behind = false
 	}

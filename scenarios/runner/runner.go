@@ -128,7 +128,7 @@ type run struct {
 	silent     atomic.Int64 // when the first of them was sent, by the stopwatch
 	lost       atomic.Pointer[error]
 	saboteur   *saboteur
-	cut        atomic.Int64 // 1 + where an overload ended the run; 0 is not at all
+	cut        int // 1 + where an overload ended the run; 0 is not at all
 }
 
 func newRun(c Config, edge time.Time, attempt int) *run {
@@ -235,8 +235,8 @@ func (r *run) history(ctx context.Context) *History {
 		r.Plan = r.agenda.Plan()
 		r.results = append(r.results, make([]scenarios.Result, len(r.Plan.Arrivals)-len(r.results))...)
 	}
-	if n := r.cut.Load(); n > 0 {
-		r.Plan, r.results = r.Plan.Until(int(n-1)), r.results[:n-1]
+	if n := r.cut - 1; n >= 0 {
+		r.Plan, r.results = r.Plan.Until(n), r.results[:n]
 	}
 	h := &History{
 		Plan: r.Plan, Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced(), Stopwatch: r.watch, Faults: r.saboteur.results,

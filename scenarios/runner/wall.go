@@ -98,23 +98,25 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 	}
 	turn := make(chan struct{}, 1) // and no mutex: time in a bubble stands still as long as somebody waits for one
 	next := 0
-	behind, before := newCatchUp(r.Plan), r.zero-time.Hour
+	behind := newCatchUp(r.Plan)
 	take := func() (int, bool) {
 		turn <- struct{}{}
 		defer func() { <-turn }()
 		if next == len(r.results) {
 			return 0, false
 		}
-		planned := r.results[next].Planned
-		if r.Plan.Overload > 0 && (r.cut.Load() > 0 || r.watch()-planned > r.Plan.Overload) {
-			r.cut.CompareAndSwap(0, int64(next)+1)
+		planned, now, gap := r.results[next].Planned, r.watch(), spin
+		if next > 0 {
+			gap = planned - r.results[next-1].Planned
+		}
+		if r.Plan.Overload > 0 && now-planned > r.Plan.Overload {
+			r.cut = next + 1 // nobody who comes after is less late
 			return 0, false
 		}
-		due := behind.due(planned, before, r.watch())
-		if !r.waitUntil(ctx, due, due-before >= spin, nil) {
+		if !r.waitUntil(ctx, behind.due(planned, gap, now), gap >= spin, nil) {
 			return 0, false
 		}
-		before, behind.sent = planned, r.watch()
+		behind.sent = r.watch()
 		next++
 		return next - 1, true
 	}

@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -27,14 +26,17 @@ type variant struct {
 func variantOf(name string) (v variant, ok bool) {
 	parts := strings.Split(name, "+")
 	v.algorithm = parts[0]
-	v.denying, v.pipelined = slices.Contains(parts[1:], denying), slices.Contains(parts[1:], pipelined)
-	known := 0
-	for _, has := range []bool{v.denying, v.pipelined} {
-		if has {
-			known++
+	for _, part := range parts[1:] {
+		switch {
+		case part == denying && !v.denying:
+			v.denying = true
+		case part == pipelined && !v.pipelined:
+			v.pipelined = true
+		default:
+			return v, false
 		}
 	}
-	return v, isAlgorithm(v.algorithm) && known > 0 && known == len(parts)-1
+	return v, len(parts) > 1 && isAlgorithm(v.algorithm)
 }
 
 // variantKind is the row of an addition. Names with both belong to the first.

@@ -16,8 +16,7 @@ import (
 // already, in turns, and measures what they take.
 func crowds(ctx context.Context, s *backend.Server, c contestant, rounds int) ([]string, error) {
 	const many, some, most = 10_000, 100_000, 1_000_000
-	w := crowd(most, 64, 20_000)
-	l, err := c.open(ctx, s, w.limit, "crowd:")
+	l, err := c.open(ctx, s, crowd(most, 0).limit, "crowd:")
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +32,7 @@ func crowds(ctx context.Context, s *backend.Server, c contestant, rounds int) ([
 	timings := make([]timing, 3)
 	for r := range rounds {
 		for i, n := range []int{1, many, most} {
-			w := crowd(n, w.callers, w.decisions)
-			w.identity = scattered(n, r)
-			w.round(ctx, l, "", &timings[i])
+			crowd(n, r).round(ctx, l, "", &timings[i])
 		}
 	}
 	row := []string{c.name}
@@ -43,19 +40,12 @@ func crowds(ctx context.Context, s *backend.Server, c contestant, rounds int) ([
 		if timings[i].errors+timings[i].denied > 0 {
 			return nil, fmt.Errorf("%s: %d errors, %d denied; want none", c.name, timings[i].errors, timings[i].denied)
 		}
-		rates := spreadOf(timings[i].rates)
-		row = append(row, fmt.Sprintf("%.0f, %.2f (%.2f to %.2f) of the first", rates.median, ratio(timings[i], timings[0]).median, ratio(timings[i], timings[0]).least, ratio(timings[i], timings[0]).most))
+		row = append(row, fmt.Sprintf("%.0f, %s of the first", spreadOf(timings[i].rates).median, ratio(timings[i], timings[0])))
 	}
 	for i, n := range []int{some - many, most - some} {
 		row = append(row, fmt.Sprintf("%.0f", float64(used[i+1]-used[i])/float64(n)))
 	}
 	return row, s.Clear(ctx)
-}
-
-// scattered draws from so many identities in an order of the round's own, in which
-// none follows its neighbour. The step is a prime and larger than most.
-func scattered(n, round int) func(int) int {
-	return func(i int) int { return (i + 20_000*round) * 7_368_787 % n }
 }
 
 // populate lets identities use one unit each.

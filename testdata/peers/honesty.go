@@ -67,7 +67,7 @@ func after(ctx context.Context, asked limiter.Limiter, l limiter.Limit, key stri
 			return 0, false, err
 		}
 	}
-	for {
+	for range 10 * l.Max {
 		d, err := asked.Allow(ctx, limiter.Request{Key: key})
 		if err != nil {
 			return 0, false, err
@@ -80,6 +80,7 @@ func after(ctx context.Context, asked limiter.Limiter, l limiter.Limit, key stri
 		again, err := asked.Allow(ctx, limiter.Request{Key: key})
 		return d.RetryAfter, again.Allowed, err
 	}
+	return 0, false, fmt.Errorf("nothing was denied after %d requests", 11*l.Max)
 }
 
 // lifetimes are the shortest and the longest time to live of a full identity's keys,

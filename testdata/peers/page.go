@@ -50,8 +50,7 @@ func (p *page) timings(w workload, timings []timing, of ...string) {
 		rates, p99s := spreadOf(t.rates), spreadOf(micros(t.p99s))
 		cells := []string{t.name, fmt.Sprintf("%.0f (%.0f to %.0f)", rates.median, rates.least, rates.most), fmt.Sprintf("%.2f ms", p99s.median/1000), fmt.Sprint(t.errors)}
 		for _, c := range compared {
-			r := ratio(c, t)
-			cells = append(cells, fmt.Sprintf("%.2f (%.2f to %.2f)", r.median, r.least, r.most))
+			cells = append(cells, ratio(c, t).String())
 		}
 		p.row(cells...)
 	}

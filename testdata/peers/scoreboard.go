@@ -57,10 +57,13 @@ func scored(ctx context.Context, s *backend.Server, c contestant) (score, error)
 	if row.honesty, err = askAfter(ctx, s, c, boardLimit); err != nil {
 		return row, err
 	}
-	if odd, err := examine(ctx, s, c, oddLimit); err == nil {
+	row.odd = "refused"
+	if _, err := c.open(ctx, s, oddLimit, "rl:"); err == nil {
+		odd, err := examine(ctx, s, c, oddLimit)
+		if err != nil {
+			return row, err
+		}
 		row.odd = odd.String()
-	} else {
-		row.odd = "refused"
 	}
 	row.full, err = examine(ctx, s, c, limiter.Limit{Max: 100, Window: time.Minute})
 	return row, err

@@ -46,11 +46,14 @@ func abusive(callers, decisions int) workload {
 	}
 }
 
-// crowd sends one request of each identity after the other, and never a denied one.
-func crowd(identities, callers, decisions int) workload {
+// crowd draws from so many identities in an order of the round's own, in which none
+// follows its neighbour, and of whom none is denied. The step is a prime, and larger
+// than any number of identities here.
+func crowd(identities, round int) workload {
+	const decisions = 20_000
 	return workload{
-		name: fmt.Sprintf("%d identities", identities), limit: limiter.Limit{Max: 1_000_000, Window: time.Hour}, callers: callers, decisions: decisions,
-		identity: func(i int) int { return i % identities },
+		name: fmt.Sprintf("%d identities", identities), limit: limiter.Limit{Max: 1_000_000, Window: time.Hour}, callers: 64, decisions: decisions,
+		identity: func(i int) int { return (i + decisions*round) * 7_368_787 % identities },
 	}
 }
 
@@ -67,15 +70,13 @@ type timing struct {
 // begins with full budgets.
 func (w workload) round(ctx context.Context, l limiter.Limiter, round string, t *timing) {
 	names := map[int]string{}
-	for i := range w.decisions {
+	keys := make([]string, w.decisions)
+	for i := range keys {
 		id := w.identity(i)
 		if names[id] == "" {
 			names[id] = round + strconv.Itoa(id)
 		}
-	}
-	keys := make([]string, w.decisions)
-	for i := range keys {
-		keys[i] = names[w.identity(i)]
+		keys[i] = names[id]
 	}
 	took := make([]time.Duration, w.decisions)
 	var next, denied, failed atomic.Int64
@@ -145,6 +146,9 @@ func ratio(a, b timing) spread {
 
 // spread is the median, the least and the most of some numbers.
 type spread struct{ median, least, most float64 }
+
+// String writes a ratio.
+func (s spread) String() string { return fmt.Sprintf("%.2f (%.2f to %.2f)", s.median, s.least, s.most) }
 
 func spreadOf(numbers []float64) spread {
 	sorted := slices.Sorted(slices.Values(numbers))
