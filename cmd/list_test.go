@@ -38,6 +38,9 @@ func TestSampleOf(t *testing.T) {
 		"response_p99":  "duration, such as 5ms; phase or whole scenario; real time",
 		"members":       "number; whole scenario; any clock",
 		"bytes_left":    "number; whole scenario; real time, after a drain",
+		"recovery":      "duration, such as 5ms; whole scenario; any clock, after a fault",
+		"overcounted":   "number; whole scenario; any clock",
+		"capacity":      "number; whole scenario; real time, with overload",
 	}
 	for _, m := range scenarios.Metrics {
 		if w, ok := want[m.Name]; ok && sampleOf(m) != w {

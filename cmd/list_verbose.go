@@ -110,6 +110,7 @@ var looksAt = map[string]string{
 	"faults":         "what became of each fault; only of a scenario that makes some",
 	"policy":         "decisions that Redis did not make; only where a failure policy is chosen",
 	"evidence":       "what was sent and when",
+	"capacity":       "when requests were done; real time, and only of a scenario with overload",
 	"promise":        "instants of admissions; needs a model, and one clock that decides",
 	"conformance":    "every decision; needs a model",
 	"fresh":          "the first decisions of every identity",
@@ -152,10 +153,12 @@ func bugsOf(check string) string {
 // sampleOf tells what a metric is, by asking for it where something is missing:
 // latencies of real time, and what was found in Redis before and after a drain.
 func sampleOf(m scenarios.Metric) string {
-	sampled := func(response []time.Duration, e *scenarios.Examination) bool {
-		all := scenarios.Measures{Planned: 1, Admitted: 1, Limit: 1, Service: manyTimes, Response: response, Examined: e}
+	from := func(all scenarios.Measures) bool {
 		_, ok := all.Measure(m.Name)
 		return ok
+	}
+	sampled := func(response []time.Duration, e *scenarios.Examination) bool {
+		return from(scenarios.Measures{Planned: 1, Admitted: 1, Limit: 1, Service: manyTimes, Response: response, Examined: e})
 	}
 	kind, of, clock := "number", "phase or whole scenario", "any clock"
 	if m.Duration {
@@ -166,8 +169,12 @@ func sampleOf(m scenarios.Metric) string {
 	case sampled(nil, nil):
 	case sampled(manyTimes, nil):
 		clock = "real time"
-	case sampled(nil, undrained):
+	case sampled(nil, undrained), from(scenarios.Measures{Overcounted: scenarios.Overcount{Used: 1, Sent: 1}}):
 		of = "whole scenario"
+	case from(scenarios.Measures{Recovery: new(time.Duration)}):
+		of, clock = "whole scenario", "any clock, after a fault"
+	case from(scenarios.Measures{Capacity: new(scenarios.Capacity)}):
+		of, clock = "whole scenario", "real time, with overload"
 	default:
 		of, clock = "whole scenario", "real time, after a drain"
 	}

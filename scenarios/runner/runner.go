@@ -107,7 +107,8 @@ func Run(ctx context.Context, c Config) (*History, error) {
 		c.Patience = defaultPatience
 	}
 	if c.Plan.Clock == scenarios.Virtual {
-		r := newRun(c, c.Plan.Edge(), 1)
+		r := newRun(c, 1)
+		r.edge = c.Plan.Edge()
 		r.virtual(ctx)
 		return r.history(ctx), nil
 	}
@@ -131,8 +132,8 @@ type run struct {
 	cut        int // 1 + where an overload ended the run; 0 is not at all
 }
 
-func newRun(c Config, edge time.Time, attempt int) *run {
-	r := &run{Config: c, edge: edge, attempt: attempt, watch: c.Stopwatch, identities: map[int32][]string{}}
+func newRun(c Config, attempt int) *run {
+	r := &run{Config: c, attempt: attempt, watch: c.Stopwatch, identities: map[int32][]string{}}
 	if c.Plan.Retries() {
 		r.agenda = scenarios.NewAgenda(c.Plan)
 	} else {

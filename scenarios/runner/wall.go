@@ -28,6 +28,11 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 	begin := time.Now()
 	var h *History // of the attempt before
 	for attempt := 1; ; attempt++ {
+		// What takes long with a long plan comes before the edge is chosen.
+		r := newRun(c, attempt)
+		for i := range r.results {
+			r.results[i].Planned = c.Plan.Arrivals[i].At
+		}
 		offset, err := clockOffset(ctx, c)
 		switch {
 		case err != nil && h == nil:
@@ -37,12 +42,11 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 			return h, nil
 		}
 		first, _ := c.Plan.Span()
-		edge := nextEdge(time.Now().Add(offset+headroom-first), c.Plan.Limit.Window)
+		r.edge = nextEdge(time.Now().Add(offset+headroom-first), c.Plan.Limit.Window)
 		if c.Waiting != nil {
-			c.Waiting(edge, attempt)
+			c.Waiting(r.edge, attempt)
 		}
-		r := newRun(c, edge, attempt)
-		r.paced(ctx, edge.Add(-offset))
+		r.paced(ctx, r.edge.Add(-offset))
 		h = r.history(ctx)
 		again := attempt < minAttempts || attempt < maxAttempts && time.Since(begin) < retryBudget
 		// An interrupt that came with the last request cut nothing short, but another
@@ -93,8 +97,8 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 		r.converse(ctx, sending)
 		return
 	}
-	for i, arrival := range r.Plan.Arrivals {
-		r.results[i].Planned = r.zero + arrival.At
+	for i := range r.results {
+		r.results[i].Planned += r.zero
 	}
 	turn := make(chan struct{}, 1) // and no mutex: time in a bubble stands still as long as somebody waits for one
 	next := 0
@@ -105,10 +109,11 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 		if next == len(r.results) {
 			return 0, false
 		}
-		planned, now, gap := r.results[next].Planned, r.watch(), spin
+		at, now, gap := r.Plan.Arrivals[next].At, r.watch(), spin
 		if next > 0 {
-			gap = planned - r.results[next-1].Planned
+			gap = at - r.Plan.Arrivals[next-1].At
 		}
+		planned := r.zero + at
 		if r.Plan.Overload > 0 && now-planned > r.Plan.Overload {
 			r.cut = next + 1 // nobody who comes after is less late
 			return 0, false
