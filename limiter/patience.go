@@ -24,7 +24,7 @@ type round struct {
 // bound is ctx, ended after the length of time. A call that will have to queue
 // for a connection also ends when the caller is cancelled, so that it leaves the
 // queue; others notice that only before they send and after the reply, as the
-// client's reads do not notice it either.
+// client's reads do not notice it either, or look at callerOf.
 func (p *patience) bound(ctx context.Context, queues bool) (context.Context, context.CancelFunc) {
 	now := time.Now()
 	deadline := now.Add(p.length)
@@ -64,3 +64,11 @@ type bounded struct {
 
 func (b *bounded) Deadline() (time.Time, bool) { return b.deadline, true }
 func (b *bounded) Value(key any) any           { return b.caller.Value(key) }
+
+// callerOf is the context of whoever asked for a bound one.
+func callerOf(ctx context.Context) context.Context {
+	if b, ok := ctx.(*bounded); ok {
+		return b.caller
+	}
+	return ctx
+}

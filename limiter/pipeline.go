@@ -16,25 +16,28 @@ type Pipeliner interface {
 	AsyncAutoPipelineWithOptions(*redis.AutoPipelineOptions) (*redis.AutoPipeliner, error)
 }
 
-// Pipeline is a Processor for many callers at once: their requests go through one
-// connection, those that come together in one write, while it reads the replies to
-// earlier ones. That about doubles what Redis decides in a second, because most of
-// the cost of a decision is in system calls; and it costs a lone caller a goroutine
-// switch or two, so few callers at a time are sent one by one.
+// Pipeline is a Processor for many callers at once. What they ask of one limiter at
+// the same time is decided by one call of its script, up to 64 requests each, one after
+// another. All else (on a cluster, of requests with two names, of a Set, and of a script
+// with a shebang) goes through one connection, what comes together in one write, while
+// it reads the replies to earlier ones. So Redis decides two to four times as many in a
+// second, because most of the cost of a decision is in system calls and around the
+// script; and it costs a lone caller a goroutine switch or two, so few callers at a
+// time are sent one by one.
 //
 // What a Limiter promises stays: each request is sent at most once, and to the
-// node that has its key. A caller whose time is over goes; the request that it
-// leaves behind may be sent later yet, so its error wraps ErrUnknown. Requests share a
-// connection, and its fate: when it breaks, that of all that have no reply yet is
-// unknown, also of those that were first to find out that the server had restarted;
-// and a reply that does not come holds up all others until the client's ReadTimeout,
-// so let that be little more than Config.Timeout.
+// node that has its key. A caller whose time is over goes; what it leaves behind may be
+// sent later yet, so its error wraps ErrUnknown, unless it could take its request
+// back. Requests share a call or a connection, and its fate: when it breaks, that of
+// all that have no reply yet is unknown, also of those that were first to find out that
+// the server had restarted; and a reply that does not come holds up all others until
+// the client's ReadTimeout, so let that be little more than Config.Timeout.
 //
 // It is safe for concurrent use, may be shared by limiters of all kinds, and ends
 // when its client is closed.
 type Pipeline struct {
 	// Few is up to how many callers at a time are sent one by one, each by a
-	// connection of its own. Zero is nobody. NewPipeline sets it to 8, or to the size
+	// connection of its own. Zero is nobody. NewPipeline sets it to 4, or to the size
 	// of the client's pool if that is smaller; change it before the first use.
 	Few int
 
@@ -47,7 +50,7 @@ var _ Processor = (*Pipeline)(nil)
 
 // few is how many callers at a time still get on better with a connection for each.
 // Source: BenchmarkTransports.
-const few = 8
+const few = 4
 
 // NewPipeline makes a pipeline of a client. It sends nothing. A client has one
 // pipeline; if the caller has already made an asynchronous one, that is used as it

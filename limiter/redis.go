@@ -67,6 +67,7 @@ type Redis struct {
 	ttlFloor any // boxed once
 	nonces   nonces
 	denials  *DenyCache // nil is none
+	batches  *batches   // nil is none
 }
 
 var _ Limiter = (*Redis)(nil)
@@ -83,9 +84,9 @@ func New(client Processor, c Config) (*Redis, error) {
 	if err := c.validate(client); err != nil {
 		return nil, fmt.Errorf("new limiter: %w", err)
 	}
-	g := newGuard(client, c)
+	g, b := newGuard(client, c), newBudget(client, c.Algorithm, c.Limit, c.Prefix, c.Policy)
 	return &Redis{
-		budget:   newBudget(client, c.Algorithm, c.Limit, c.Prefix, c.Policy),
+		budget:   b,
 		client:   client,
 		cluster:  isCluster(client),
 		guard:    g,
@@ -93,6 +94,7 @@ func New(client Processor, c Config) (*Redis, error) {
 		ttlFloor: milliseconds(c.TTLFloor),
 		nonces:   newNonces(),
 		denials:  c.DenyCache,
+		batches:  newBatches(client, b, milliseconds(c.TTLFloor)),
 	}, nil
 }
 
@@ -209,8 +211,7 @@ func (l *Redis) decide(ctx context.Context, r Request, nonce string) (Decision, 
 
 // ask gets a decision from Redis, unless it is too late to ask.
 func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, error) {
-	keys := l.appendKeys(make([]string, 0, 2), r.Slot, r.Key, r.Also)
-	reply, err := l.script.Run(ctx, keys, instant(r.At), l.window, l.max, units(r.Cost), nonce, l.ttlFloor)
+	reply, err := l.run(ctx, r, nonce)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -219,6 +220,14 @@ func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, err
 		return Decision{}, &ReplyError{Script: l.algorithm.Name, Err: err}
 	}
 	return d, nil
+}
+
+func (l *Redis) run(ctx context.Context, r Request, nonce string) (any, error) {
+	if l.batches != nil && (r.Also == "" || r.Also == r.Key) {
+		return l.batches.run(ctx, l.key(r.Slot, r.Key), instant(r.At), units(r.Cost), nonce)
+	}
+	keys := l.appendKeys(make([]string, 0, 2), r.Slot, r.Key, r.Also)
+	return l.script.Run(ctx, keys, instant(r.At), l.window, l.max, units(r.Cost), nonce, l.ttlFloor)
 }
 
 // read turns a reply of the scripts' convention into a decision.

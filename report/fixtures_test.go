@@ -128,8 +128,19 @@ func build(t *testing.T, e experiment) *report.Report {
 	return r
 }
 
+// made are the fixtures, once they are made: nobody changes them.
+var made []fixture
+
 // fixtures are reports of every kind that a format has to cope with.
 func fixtures(t *testing.T) []fixture {
+	t.Helper()
+	if made == nil {
+		made = makeFixtures(t)
+	}
+	return made
+}
+
+func makeFixtures(t *testing.T) []fixture {
 	t.Helper()
 	every := limiter.Algorithms
 	lost := errors.New("read: connection reset")

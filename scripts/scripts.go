@@ -44,10 +44,11 @@
 //   - What cannot be decided is an error also of a peek, so that whoever peeks
 //     first never writes half of something.
 //
-// # Several budgets
+// # Several budgets, several requests
 //
 // Several makes one script of several algorithms that charges all budgets of a
-// request or none. Its convention is in several.lua.
+// request or none. Its convention is in several.lua. Batch makes one of an algorithm
+// that decides many requests in one call; its convention is in batch.lua.
 package scripts
 
 import (
@@ -72,6 +73,8 @@ var (
 
 	//go:embed several.lua
 	several string
+	//go:embed batch.lua
+	batch string
 )
 
 // LogPacked is in two files, of which the first decides nearly everything.
@@ -84,14 +87,19 @@ var CounterStrict = strings.Replace(Counter, "local strict = false", "local stri
 // Part is an algorithm that takes part in Several.
 type Part struct{ Name, Source string }
 
-// Several is a script that decides budgets of these algorithms together. A
-// script's KEYS and ARGV are globals, so as a function with parameters of these
-// names it runs unchanged on keys and arguments of our choice.
+// Several is a script that decides budgets of these algorithms together.
 func Several(parts []Part) string {
 	var b strings.Builder
 	b.WriteString("local algorithms = {}\n")
 	for _, p := range parts {
-		b.WriteString("algorithms['" + p.Name + "'] = function(KEYS, ARGV)\n" + p.Source + "\nend\n")
+		b.WriteString("algorithms['" + p.Name + "'] = " + function(p.Source))
 	}
 	return b.String() + several
 }
+
+// Batch is a script that decides many requests by one of an algorithm.
+func Batch(source string) string { return "local decide = " + function(source) + batch }
+
+// function makes a Lua function of a script. A script's KEYS and ARGV are globals, so
+// with parameters of these names it runs unchanged on keys and arguments of our choice.
+func function(source string) string { return "function(KEYS, ARGV)\n" + source + "\nend\n" }

@@ -1,0 +1,197 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rlbench/rlbench/scripts"
+)
+
+const (
+	// batchSize is how many requests one call of a script decides at most. Nobody else
+	// is served meanwhile, so it is kept to a fraction of a millisecond.
+	batchSize = 64
+	// batchFlights is how many calls of a policy are on their way at most: with one,
+	// the server would have nothing to do while its replies are handed out.
+	batchFlights = 2
+)
+
+// batches decides requests of one budget that are asked for at the same time in one
+// call of its script. Nobody waits for company: what comes while the calls before are
+// on their way goes with the next. It is safe for concurrent use; its goroutines end
+// when nobody waits.
+type batches struct {
+	pipeline           *Pipeline
+	batch, single      *Script
+	window, max, floor any
+
+	mutex   sync.Mutex
+	waiting []*ask
+	flying  int
+
+	free sync.Pool // of *ask; a channel must not leave the bubble of a synctest
+}
+
+// ask is a request that waits for its reply.
+type ask struct {
+	ctx             context.Context
+	key             string
+	at, cost, nonce any
+	reply           any
+	err             error
+	done            chan struct{}
+}
+
+// newBatches is nil where requests cannot share a call: without a pipeline, on a
+// cluster, and for a script that is no function body.
+func newBatches(client Processor, b budget, floor any) *batches {
+	p, ok := client.(*Pipeline)
+	if !ok || isCluster(client) || strings.HasPrefix(b.algorithm.Script, "#!") {
+		return nil
+	}
+	return &batches{
+		free:     sync.Pool{New: func() any { return &ask{done: make(chan struct{}, 1)} }},
+		pipeline: p, window: b.window, max: b.max, floor: floor,
+		batch:  NewScript(p.client, scripts.Batch(b.algorithm.Script)),
+		single: NewScript(p.client, b.algorithm.Script),
+	}
+}
+
+// run returns the reply of the algorithm's script, as Script.Run does and with its
+// errors. A caller whose time is over before the request was sent takes it back.
+func (b *batches) run(ctx context.Context, key string, at, cost any, nonce string) (any, error) {
+	defer b.pipeline.asking.Add(-1)
+	if b.pipeline.asking.Add(1) <= int64(b.pipeline.Few) {
+		return b.single.Run(ctx, []string{key}, at, b.window, b.max, cost, nonce, b.floor)
+	}
+	a := b.free.Get().(*ask)
+	a.ctx, a.key, a.at, a.cost, a.nonce = ctx, key, at, cost, nonce
+	b.join(a)
+	caller := callerOf(ctx)
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		return b.abandon(a, ctx.Err())
+	case <-caller.Done():
+		return b.abandon(a, caller.Err())
+	}
+	return b.collect(a)
+}
+
+// collect reads what became of a request that is over.
+func (b *batches) collect(a *ask) (any, error) {
+	reply, err := a.reply, a.err
+	*a = ask{done: a.done}
+	b.free.Put(a)
+	return reply, err
+}
+
+// abandon ends the wait for a reply, for a reason.
+func (b *batches) abandon(a *ask, why error) (any, error) {
+	if b.leave(a) {
+		return nil, fmt.Errorf("decide in Redis: %w: %w", errNoConnection, why)
+	}
+	select {
+	case <-a.done: // after all
+		return b.collect(a)
+	default:
+		return nil, fmt.Errorf("decide in Redis: %w: wait for the reply of a batch: %w", ErrUnknown, why)
+	}
+}
+
+func (b *batches) join(a *ask) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.waiting = append(b.waiting, a)
+	if b.flying < batchFlights {
+		b.flying++
+		go b.fly()
+	}
+}
+
+// leave takes a request back, and reports whether it was not sent yet.
+func (b *batches) leave(a *ask) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	i := slices.Index(b.waiting, a)
+	if i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// fly sends what waits until nothing does.
+func (b *batches) fly() {
+	var batch []*ask
+	for {
+		runtime.Gosched() // those who are about to ask come along
+		batch = b.take(batch[:0])
+		if len(batch) == 0 {
+			return
+		}
+		b.send(batch)
+	}
+}
+
+// take moves those who have waited longest; if there is nobody, the flight is over.
+func (b *batches) take(batch []*ask) []*ask {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	n := min(len(b.waiting), batchSize)
+	batch = append(batch, b.waiting[:n]...)
+	b.waiting = slices.Delete(b.waiting, 0, n)
+	if n == 0 {
+		b.flying--
+	}
+	return batch
+}
+
+// send decides a batch and tells everybody. It ends when the time of all is over.
+func (b *batches) send(batch []*ask) {
+	keys, args := make([]string, len(batch)), make([]any, 3, 3+3*len(batch))
+	args[0], args[1], args[2] = b.window, b.max, b.floor
+	var end time.Time
+	for i, a := range batch {
+		keys[i], args = a.key, append(args, a.at, a.cost, a.nonce)
+		if deadline, ok := a.ctx.Deadline(); ok && deadline.After(end) {
+			end = deadline
+		}
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), end)
+	defer cancel()
+	replies, err := b.replies(ctx, keys, args)
+	for i, a := range batch {
+		if a.err = err; err == nil {
+			a.reply = replies[i]
+			if text, ok := a.reply.(string); ok {
+				a.reply, a.err = nil, classify(answer(text))
+			}
+		}
+		a.done <- struct{}{}
+	}
+}
+
+func (b *batches) replies(ctx context.Context, keys []string, args []any) ([]any, error) {
+	reply, err := b.batch.Run(ctx, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	replies, ok := reply.([]any)
+	if !ok || len(replies) != len(keys) {
+		return nil, &ReplyError{Script: "batch", Err: fmt.Errorf("want %d replies, got %v", len(keys), reply)}
+	}
+	return replies, nil
+}
+
+// answer is an error that the server answered one request of a batch with.
+type answer string
+
+func (a answer) Error() string { return string(a) }
+
+// RedisError marks it as an answer.
+func (a answer) RedisError() {}
