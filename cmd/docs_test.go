@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,6 +37,16 @@ func TestScenarioDocs(t *testing.T) {
 	}
 }
 
+// planned is what the program prints.
+func planned(t *testing.T, args []string) string {
+	t.Helper()
+	out, err := exec.Command(plainProgram(t), args...).Output()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return string(out)
+}
+
 func scenarioDocs(t *testing.T) string {
 	t.Helper()
 	var index, body bytes.Buffer
@@ -55,7 +66,7 @@ func scenarioDocs(t *testing.T) string {
 		}
 		fmt.Fprintf(&body, "\n## %s\n\n%s\n", b.Name, prose)
 		plan := []string{"plan", b.Name, "-a", "all"}
-		fmt.Fprintf(&body, "\n```console\n$ rlbench %s\n%s```\n", strings.Join(plan, " "), runStill(t, plan))
+		fmt.Fprintf(&body, "\n```console\n$ rlbench %s\n%s```\n", strings.Join(plan, " "), planned(t, plan))
 		fmt.Fprintf(&body, "\nChecks:\n\n```\n%s```\n", checksOf(s))
 		if found := foundBy(b.Name); found != "" {
 			fmt.Fprintf(&body, "\nIt has to find %s.\n", found)

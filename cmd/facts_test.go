@@ -1,10 +1,7 @@
 package cmd
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,7 +91,7 @@ func (f fact) run(t *testing.T, redis string, more ...string) *report.Report {
 	if _, err := scenarios.BuiltinNamed(f.scenario); err != nil {
 		source = "../testdata/scenarios/" + f.scenario + ".yaml"
 	}
-	args := append([]string{"run", source, "--redis", redis, "--timeout", "1m", "-q", "-o", "json"}, more...)
+	args := append([]string{"run", source, "--redis", redis, "--timeout", "1m"}, more...)
 	for _, line := range f.want {
 		name, _, _ := strings.Cut(line, ": ")
 		args = append(args, "-a", f.target(name))
@@ -102,20 +99,7 @@ func (f fact) run(t *testing.T, redis string, more ...string) *report.Report {
 	for _, assignment := range f.set {
 		args = append(args, "--set", assignment)
 	}
-	var out, errs bytes.Buffer
-	c := exec.Command(plainProgram(t), args...)
-	c.Stdout, c.Stderr = &out, &errs
-	_ = c.Run() // its exit code says it
-	code := c.ProcessState.ExitCode()
-	// A changed scenario fails its own checks, a specimen everybody's.
-	if code != exitOK && code != exitFailed && code != exitInconclusive {
-		t.Fatalf("%v: exit %d\n%s", args, code, errs.String())
-	}
-	var r report.Report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, errs.String())
-	}
-	return &r
+	return reportedPlain(t, args...)
 }
 
 // hold compares a report with what is wanted.

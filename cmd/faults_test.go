@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -46,12 +47,29 @@ func reported(t *testing.T, args ...string) *report.Report {
 	h := still(&out, &errs)
 	h.Stopwatch = nil // faults are made and requests are sent at once
 	args = append(args, "-q", "-o", "json")
-	if code := Main(args, h); code != exitOK && code != exitFailed && code != exitInconclusive {
-		t.Fatalf("%v: exit %d\n%s", args, code, errs.String())
+	return reportOf(t, args, Main(args, h), out.Bytes(), errs.String())
+}
+
+// reportedPlain is reported of the program that a user builds.
+func reportedPlain(t *testing.T, args ...string) *report.Report {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args = append(args, "-q", "-o", "json")
+	c := exec.Command(plainProgram(t), args...)
+	c.Stdout, c.Stderr = &out, &errs
+	_ = c.Run() // its exit code says it
+	return reportOf(t, args, c.ProcessState.ExitCode(), out.Bytes(), errs.String())
+}
+
+// reportOf reads the report of a run that has judged.
+func reportOf(t *testing.T, args []string, code int, out []byte, errs string) *report.Report {
+	t.Helper()
+	if code != exitOK && code != exitFailed && code != exitInconclusive {
+		t.Fatalf("%v: exit %d\n%s", args, code, errs)
 	}
 	var r report.Report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, errs.String())
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, errs)
 	}
 	return &r
 }
@@ -88,7 +106,7 @@ func TestFaultsOnARealRedis(t *testing.T) {
 			if s.plan.OnFailure == "local" && !knowsLocal(t) {
 				t.Skip("NOT TESTED: limiters have no cap of the process yet")
 			}
-			r := reported(t, "run", s.Name, "--limit", "10/1m", "-a", "all", "--redis", redis, "--timeout", "1m")
+			r := reportedPlain(t, "run", s.Name, "--limit", "10/1m", "-a", "all", "--redis", redis, "--timeout", "1m")
 			if r.Verdict != scenarios.Pass || len(r.Reasons) > 0 || r.Scenarios[0].SHA256 != s.hash || len(r.Scenarios[0].Faults) != len(s.plan.Faults) {
 				t.Errorf("%s, %+v, scenario %+v, planned is %s", r.Verdict, r.Reasons, r.Scenarios[0], s.hash)
 			}

@@ -45,7 +45,7 @@ var flavours = []string{"embedded", "managed", "live"}
 // raced are the scripts that the race detector watches on the managed Redis: those
 // that run limiters. All else runs the program that a user builds, which is many
 // times faster.
-var raced = []string{"adversary", "faults", "faulty", "retries", "selftest", "server_clock", "verdicts"}
+var raced = []string{"adversary", "faults", "faulty", "server_clock", "verdicts"}
 
 func TestScripts(t *testing.T) {
 	built := filepath.Dir(plainProgram(t))
