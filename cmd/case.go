@@ -212,7 +212,7 @@ func tierOf(p *scenarios.Plan) *edge.Config {
 
 func decided(h *runner.History) int64 {
 	n := int64(0)
-	for _, r := range h.Results {
+	for _, r := range h.Results.All() {
 		if r.Outcome.Decided() {
 			n++
 		}
@@ -223,11 +223,15 @@ func decided(h *runner.History) int64 {
 // unstick frees a private server that a script of the target keeps busy. It
 // returns what was done about it, or "" if nothing was wrong.
 func (e *experiment) unstick(t *target.Target, h *runner.History) string {
-	unknown := slices.ContainsFunc(h.Results, func(r scenarios.Result) bool { return r.Outcome == scenarios.Unknown })
-	if !t.Foreign || !unknown {
+	if !t.Foreign {
 		return ""
 	}
-	return e.free()
+	for _, r := range h.Results.All() {
+		if r.Outcome == scenarios.Unknown {
+			return e.free()
+		}
+	}
+	return ""
 }
 
 // free ends a script that keeps a private server busy, and says how. On a shared
@@ -297,6 +301,7 @@ type assessed struct {
 // judge turns a history into a case of the report.
 func (e *experiment) judge(s loaded, name string, a assessed) error {
 	h := a.history
+	defer h.Results.Close()
 	oc := &oracle.Case{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: name,
 		Faults: h.Faults, Control: a.reference,
@@ -314,7 +319,7 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 		return internal(err)
 	}
 	timings, err := report.Time(h.Plan, h.Results)
-	if err != nil {
+	if err := errors.Join(err, h.Results.Err()); err != nil {
 		return internal(err)
 	}
 	c := report.Case{

@@ -247,7 +247,7 @@ func (e *experiment) rest(interrupted bool) error {
 			if had {
 				continue
 			}
-			h := &runner.History{Plan: s.plan, Results: make([]scenarios.Result, len(s.plan.Arrivals)), Interrupted: interrupted, Lost: e.lost}
+			h := &runner.History{Plan: s.plan, Results: scenarios.NewLog(len(s.plan.Arrivals)), Interrupted: interrupted, Lost: e.lost}
 			if err := e.judge(s, name, assessed{turn: turn{run: 1}, history: h}); err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ func troubled(t *testing.T, builtin string, runs int, limiters ...limiter.Algori
 	return r
 }
 
-func timings(t *testing.T, p *scenarios.Plan, results []scenarios.Result) *report.Timings {
+func timings(t *testing.T, p *scenarios.Plan, results scenarios.Results) *report.Timings {
 	t.Helper()
 	timings, err := report.Time(p, results)
 	if err != nil {
@@ -73,7 +73,7 @@ func judged(t *testing.T, c *oracle.Case) report.Case {
 // brokenHistory is what a limiter answers to a plan while the plan's one fault is in
 // force, and before and after: an outage makes it fail and forget, and of lost
 // replies one in two is counted again by a client that retries.
-func brokenHistory(p *scenarios.Plan, a limiter.Algorithm) ([]scenarios.Result, scenarios.FaultResult) {
+func brokenHistory(p *scenarios.Plan, a limiter.Algorithm) (scenarios.ResultList, scenarios.FaultResult) {
 	away := errors.New("dial unix: connection refused")
 	results := history(p, a)
 	planned := p.Faults[0]

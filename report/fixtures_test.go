@@ -21,9 +21,9 @@ type fixture struct {
 
 // history makes what a sound limiter would have answered to a plan, with
 // service times that count up from 50 µs.
-func history(p *scenarios.Plan, a limiter.Algorithm) []scenarios.Result {
+func history(p *scenarios.Plan, a limiter.Algorithm) scenarios.ResultList {
 	states := map[int32]any{}
-	results := make([]scenarios.Result, len(p.Arrivals))
+	results := make(scenarios.ResultList, len(p.Arrivals))
 	for i, arrival := range p.Arrivals {
 		if states[arrival.Key] == nil {
 			states[arrival.Key] = a.Model.Init()

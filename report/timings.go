@@ -26,16 +26,15 @@ type encoded struct {
 	clamped   int64
 }
 
-// Time takes the times of results. results[i] belongs to p.Arrivals[i].
-func Time(p *scenarios.Plan, results []scenarios.Result) (*Timings, error) {
+// Time takes the times of results. results.At(i) belongs to p.Arrivals[i].
+func Time(p *scenarios.Plan, results scenarios.Results) (*Timings, error) {
 	rows := make([]recording, 1+len(p.Phases))
-	for i := range results {
-		r := &results[i]
+	for i, r := range results.All() {
 		if r.Decision.Source == limiter.SourceEdge {
 			continue // who is denied in front does not meet the limiter
 		}
 		for _, row := range []int{0, 1 + int(p.Arrivals[i].Phase)} {
-			if err := rows[row].add(r, p.Clock != scenarios.Virtual); err != nil {
+			if err := rows[row].add(&r, p.Clock != scenarios.Virtual); err != nil {
 				return nil, err
 			}
 		}

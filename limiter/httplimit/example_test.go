@@ -86,7 +86,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	keyFile, window := filepath.Join(dir, "identity.key"), 2*time.Second                               // of a service time.Minute
+	keyFile, window := filepath.Join(dir, "identity.key"), 5*time.Second                               // of a service time.Minute
 	if err := identity.Create(keyFile, identity.Config{Overlap: 2 * window}, time.Now()); err != nil { // once, by the operator
 		log.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestNeverComesBack(t *testing.T) {
 		c := broken("aa!aa", false)
 		c.Plan.Clock, c.Algorithm = row.clock, nil
 		for i := 2; i < 4; i++ {
-			c.Results[i].Outcome, c.Results[i].Decision, c.Results[i].Err = scenarios.Errored, limiter.Decision{}, row.err
+			held(c)[i].Outcome, held(c)[i].Decision, held(c)[i].Err = scenarios.Errored, limiter.Decision{}, row.err
 		}
 		j := judge(t, c)
 		if got := !slices.Contains(codes(j), "errors"); got != row.excused {
@@ -64,7 +64,7 @@ func TestFailedFaultLosesNothing(t *testing.T) {
 // A request whose reply was lost before a failover may be on the replica.
 func TestLostReplyBeforeAFailover(t *testing.T) {
 	c := broken("aa<a>aa", false)
-	c.Results[1].Outcome, c.Results[1].Decision, c.Results[1].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
+	held(c)[1].Outcome, held(c)[1].Decision, held(c)[1].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
 	c.Plan.Faults = append(c.Plan.Faults, scenarios.PlannedFault{Kind: "lost-reply", At: 15 * us, End: 25 * us})
 	c.Faults = append(c.Faults, scenarios.FaultResult{Made: true, Begin: 15 * us, Force: 15 * us, Lift: 25 * us, End: 25*us + time.Nanosecond, Hits: 1})
 	if f := finding(t, judge(t, c), "conformance"); f.Verdict != scenarios.Pass {

@@ -34,7 +34,7 @@ phases:
 	}
 	c := &oracle.Case{Plan: p, Name: "x", Edge: p.Edge()}
 	for _, a := range p.Arrivals {
-		c.Results = append(c.Results, scenarios.Result{
+		c.Results = append(held(c), scenarios.Result{
 			Planned: a.At, Sent: a.At, Done: a.At + waits[a.Phase], Outcome: scenarios.Admitted,
 			Decision: limiter.Decision{Allowed: true, At: p.Edge().Add(a.At), Source: limiter.SourceRedis},
 		})
@@ -64,7 +64,7 @@ func TestCapacity(t *testing.T) {
 		t.Run(row.why, func(t *testing.T) {
 			c := steps(t, row.waits...)
 			if row.cut > 0 {
-				c.Plan, c.Results = c.Plan.Until(row.cut), c.Results[:row.cut]
+				c.Plan, c.Results = c.Plan.Until(row.cut), held(c)[:row.cut]
 			}
 			j := judge(t, c)
 			if got := j.Measures.Capacity; got == nil || *got != row.want {

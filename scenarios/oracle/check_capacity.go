@@ -18,8 +18,8 @@ func capacityOf(c *Case) *scenarios.Capacity {
 	}
 	waits := make([][]time.Duration, len(c.Plan.Phases))
 	rates := ratesOf(c.Plan)
-	for i := range c.Results {
-		if r := &c.Results[i]; r.Outcome.Decided() {
+	for i, r := range c.Results.All() {
+		if r.Outcome.Decided() {
 			phase := c.Plan.Arrivals[i].Phase
 			waits[phase] = append(waits[phase], r.Done-r.Planned)
 		}

@@ -76,7 +76,7 @@ func answers(c *Case) (scenarios.Finding, bool) {
 	if c.Plan.Clock != scenarios.Virtual {
 		return scenarios.Finding{}, true
 	}
-	for i, r := range c.Results {
+	for i, r := range c.Results.All() {
 		if asked := stamp(c, c.Plan.Arrivals[i]); r.Outcome.Decided() && !r.Decision.At.Equal(asked) {
 			return scenarios.Finding{
 				Check: "conformance", Verdict: scenarios.Fail,

@@ -82,7 +82,7 @@ func latest(c *Case) time.Duration {
 }
 
 func firstError(c *Case) string {
-	for _, r := range c.Results {
+	for _, r := range c.Results.All() {
 		if r.Err != nil && !onPurpose(c, r) {
 			return r.Err.Error()
 		}
@@ -93,7 +93,7 @@ func firstError(c *Case) string {
 // helpWith is the hint for requests that were not decided: a reply that its
 // reader does not understand is no trouble of the server's.
 func helpWith(c *Case, otherwise string) string {
-	for _, r := range c.Results {
+	for _, r := range c.Results.All() {
 		if _, misread := errors.AsType[*limiter.ReplyError](r.Err); misread {
 			return "say in the script's mapping what its reply means: docs/your-own-lua.md, The reply"
 		}

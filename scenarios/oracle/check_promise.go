@@ -42,7 +42,7 @@ func promise(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 // unknownUnits is what requests of unknown fate may have taken.
 func unknownUnits(c *Case) int64 {
 	var units int64
-	for i, r := range c.Results {
+	for i, r := range c.Results.All() {
 		if r.Outcome == scenarios.Unknown {
 			units += c.Plan.Arrivals[i].Cost
 		}

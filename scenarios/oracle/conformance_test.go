@@ -88,19 +88,19 @@ func TestEveryWrongDecisionOfASequenceIsCaught(t *testing.T) {
 				for seed := range uint64(3) {
 					r := rand.New(rand.NewPCG(seed, 11))
 					c := simulate(r, a, limiter.Limit{Max: 4, Window: ms}, orders[0], 40, 1, 5)
-					for i, sound := range c.Results {
-						if !m.mutate(&c.Results[i]) {
-							c.Results[i] = sound
+					for i, sound := range held(c) {
+						if !m.mutate(&held(c)[i]) {
+							held(c)[i] = sound
 							continue
 						}
 						f := finding(t, judge(t, c), "conformance")
 						if f.Verdict != scenarios.Fail || len(f.Evidence) != 3 {
 							t.Errorf("seed %d, decision %d: %+v", seed, i, f)
 						}
-						if want := fmt.Sprintf("after %d decisions that agree, a request of cost %d", i, c.Plan.Arrivals[i].Cost); i < len(c.Results)-1 && !strings.HasPrefix(f.Evidence[0], want) {
+						if want := fmt.Sprintf("after %d decisions that agree, a request of cost %d", i, c.Plan.Arrivals[i].Cost); i < len(held(c))-1 && !strings.HasPrefix(f.Evidence[0], want) {
 							t.Errorf("seed %d, decision %d: evidence %q, want %q", seed, i, f.Evidence[0], want)
 						}
-						c.Results[i] = sound
+						held(c)[i] = sound
 					}
 				}
 			})
@@ -117,7 +117,7 @@ func decisions(a limiter.Algorithm, l limiter.Limit, all ...limiter.Decision) *o
 		d.Limit, d.At = l.Max, edge
 		outcome := map[bool]scenarios.Outcome{true: scenarios.Admitted, false: scenarios.Denied}[d.Allowed]
 		c.Plan.Arrivals = append(c.Plan.Arrivals, scenarios.Arrival{Cost: 1})
-		c.Results = append(c.Results, scenarios.Result{Sent: 0, Done: ms, Outcome: outcome, Decision: d})
+		c.Results = append(held(c), scenarios.Result{Sent: 0, Done: ms, Outcome: outcome, Decision: d})
 	}
 	return c
 }
@@ -173,8 +173,8 @@ func TestOnlyOrdersThatTheTimesAllow(t *testing.T) {
 		c := decisions(limiter.Log, l,
 			limiter.Decision{Allowed: true, Remaining: row.remaining[0], ResetAfter: time.Minute},
 			limiter.Decision{Allowed: true, Remaining: row.remaining[1], ResetAfter: time.Minute})
-		for i := range c.Results {
-			c.Results[i].Sent, c.Results[i].Done = row.sent[i], row.done[i]
+		for i := range held(c) {
+			held(c)[i].Sent, held(c)[i].Done = row.sent[i], row.done[i]
 		}
 		if f := finding(t, judge(t, c), "conformance"); f.Verdict != row.want {
 			t.Errorf("%s: got %+v, want %s", row.why, f, row.want)
@@ -194,8 +194,8 @@ func TestDecisionsAnswerTheRequest(t *testing.T) {
 		{func(d *limiter.Decision) { d.Limit = 77 }, "all of another limit"},
 	} {
 		c := simulate(rand.New(rand.NewPCG(1, 1)), limiter.Fixed, limiter.Limit{Max: 3, Window: ms}, orders[0], 50, 1, 1)
-		for i := range c.Results {
-			row.change(&c.Results[i].Decision)
+		for i := range held(c) {
+			row.change(&held(c)[i].Decision)
 		}
 		if j := judge(t, c); j.Verdict == scenarios.Pass {
 			t.Errorf("%s: %s, %+v", row.why, j.Verdict, j.Findings)

@@ -21,8 +21,8 @@ func TestEvidence(t *testing.T) {
 	late := func(by time.Duration) *oracle.Case {
 		c := some()
 		c.Plan.Clock = scenarios.Server
-		for i := range c.Results {
-			c.Results[i].Sent, c.Results[i].Done = by, by
+		for i := range held(c) {
+			held(c)[i].Sent, held(c)[i].Done = by, by
 		}
 		return c
 	}
@@ -97,8 +97,8 @@ func TestLatenessIsNeverAskedBelowAMillisecond(t *testing.T) {
 	for late, want := range map[time.Duration]scenarios.Verdict{ms: scenarios.Pass, ms + us: scenarios.Inconclusive} {
 		c := caseOf(limiter.Limit{Max: 5, Window: 10 * ms}, times(3, admitted(0))...)
 		c.Plan.Clock = scenarios.Client
-		for i := range c.Results {
-			c.Results[i] = scenarios.Result{Sent: late, Done: late, Outcome: scenarios.Admitted, Decision: c.Results[i].Decision}
+		for i := range held(c) {
+			held(c)[i] = scenarios.Result{Sent: late, Done: late, Outcome: scenarios.Admitted, Decision: held(c)[i].Decision}
 		}
 		if got := judge(t, c).Verdict; got != want {
 			t.Errorf("%s late: %s, want %s", late, got, want)

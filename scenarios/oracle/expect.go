@@ -26,7 +26,8 @@ func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 	}
 	edge := virtual.Edge()
 	w := newWorld(&virtual)
-	var results []scenarios.Result
+	results := scenarios.NewLog(0)
+	defer results.Close()
 	agenda := scenarios.NewAgenda(&virtual)
 	for at, ok := agenda.Next(); ok; at, ok = agenda.Next() {
 		for _, i := range agenda.Take() {
@@ -35,9 +36,9 @@ func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 			id := virtual.Identity(arrival)
 			w.advance(at)
 			result := w.decide(a, &virtual, id, phase.Limit, limiter.Request{At: edge.Add(at + phase.Skew), Cost: arrival.Cost})
-			result.Sent = time.Duration(len(results)) // one after the other
+			result.Sent = time.Duration(results.Told()) // one after the other
 			result.Done = result.Sent
-			results = append(results, result)
+			results.Append(result)
 			agenda.Tell(i, at, result)
 		}
 	}

@@ -209,7 +209,7 @@ func TestPromiseGrowsWithLosses(t *testing.T) {
 		if got := oracle.Expect(p, limiter.Fixed).Promise.MaxInWindow; got != row.want {
 			t.Errorf("%q: expected %d, want %d (%s)", row.faults, got, row.want, row.why)
 		}
-		c := &oracle.Case{Plan: p, Edge: p.Edge(), Name: "tested", Algorithm: &limiter.Fixed, Results: make([]scenarios.Result, len(p.Arrivals))}
+		c := &oracle.Case{Plan: p, Edge: p.Edge(), Name: "tested", Algorithm: &limiter.Fixed, Results: make(scenarios.ResultList, len(p.Arrivals))}
 		for range p.Faults {
 			c.Faults = append(c.Faults, scenarios.FaultResult{Made: true, Hits: -1})
 		}

@@ -36,9 +36,9 @@ func TestExpectations(t *testing.T) {
 	late := func() *oracle.Case {
 		c := ten()
 		c.Plan.Clock = scenarios.Server
-		for i := range c.Results {
-			c.Results[i].Sent += time.Second
-			c.Results[i].Done += time.Second
+		for i := range held(c) {
+			held(c)[i].Sent += time.Second
+			held(c)[i].Done += time.Second
 		}
 		return c
 	}

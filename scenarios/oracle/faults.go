@@ -139,7 +139,7 @@ func lostTail(c *Case) int64 {
 		if !f.Made || f.Failed || c.Plan.Faults[i].Of().Loss != scenarios.LosesTail {
 			continue
 		}
-		for _, r := range c.Results {
+		for _, r := range c.Results.All() {
 			if r.Outcome == scenarios.Admitted && !elsewhere(r) && r.Done > f.Begin && r.Sent < f.Lift {
 				n++
 			}
@@ -159,7 +159,7 @@ func hits(c *Case, planned scenarios.PlannedFault, f scenarios.FaultResult) int6
 		until = 1<<63 - 1
 	}
 	n := int64(0)
-	for _, r := range c.Results {
+	for _, r := range c.Results.All() {
 		if r.Outcome != scenarios.Missed && f.Made && r.Done >= f.Begin && r.Sent <= until {
 			n++
 		}
@@ -176,7 +176,7 @@ func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	}
 	var decided, strayed, errored, unprovoked int64
 	var stray, failure string // the last of each
-	for i, r := range c.Results {
+	for i, r := range c.Results.All() {
 		at := func() string { return "at " + scenarios.Offset(c.Plan.Arrivals[i].At) }
 		switch {
 		case r.Outcome == scenarios.Errored || r.Outcome == scenarios.Unknown:
@@ -235,7 +235,7 @@ func localCap(c *Case) []scenarios.Finding {
 		return nil
 	}
 	byIdentity := map[scenarios.Identity][]decided{}
-	for i, r := range c.Results {
+	for i, r := range c.Results.All() {
 		if r.Decision.Source != limiter.SourceLocal || r.Outcome != scenarios.Admitted {
 			continue
 		}

@@ -43,7 +43,7 @@ func TestExcusedErrors(t *testing.T) {
 		t.Errorf("%+v, %s, %d excused", f, j.Verdict, j.Measures.Excused)
 	}
 	c.Faults[0].Begin, c.Faults[0].Force = 19*us, 19*us // after the first of them
-	c.Results[1].Err = errors.New("by itself")
+	held(c)[1].Err = errors.New("by itself")
 	j = judge(t, c)
 	if f := finding(t, j, "evidence"); f.Message != "tested: 1 of 4 requests were not decided: by itself" || !slices.Equal(codes(j), []string{"errors"}) || j.Phases[0].Excused != 1 {
 		t.Errorf("%+v, reasons %v", f, codes(j))
@@ -74,8 +74,8 @@ func TestRecovery(t *testing.T) {
 		{[]scenarios.FaultResult{{Begin: 1, Lift: 2, End: 3}}, -1, "one whose time never came"},
 	} {
 		c := caseOf(limiter.Limit{Max: 9, Window: time.Second}, admitted(0), admitted(ms), admitted(2*ms), event{at: 3 * ms, outcome: scenarios.Errored}, denied(4*ms))
-		c.Results[2].Decision.Source, c.Results[2].Decision.Cause = limiter.SourceFailOpen, errors.New("away")
-		c.Results[4].Done = 55 * us
+		held(c)[2].Decision.Source, held(c)[2].Decision.Cause = limiter.SourceFailOpen, errors.New("away")
+		held(c)[4].Done = 55 * us
 		c.Faults = row.faults
 		c.Plan.Faults = make([]scenarios.PlannedFault, len(row.faults))
 		for i := range c.Plan.Faults {
@@ -125,12 +125,12 @@ func TestOvercounted(t *testing.T) {
 		{[]told{yes(0, 1, 8)}, func(c *oracle.Case) { c.Plan.Clock = scenarios.Client }, scenarios.Overcount{}, "the callers' clock too"},
 		{[]told{yes(0, 1, 8)}, func(c *oracle.Case) { c.Tells.Remaining = false }, scenarios.Overcount{}, "nothing is told"},
 		{[]told{yes(0, 1, 9), yes(0, 1, 8)}, func(c *oracle.Case) {
-			c.Results[0].Decision.Source, c.Results[0].Decision.Cause = limiter.SourceFailOpen, errors.New("certainly not counted")
+			held(c)[0].Decision.Source, held(c)[0].Decision.Cause = limiter.SourceFailOpen, errors.New("certainly not counted")
 		}, scenarios.Overcount{Used: 2, Sent: 1}, "what the policy admitted was not counted"},
 		{[]told{yes(0, 1, 9), yes(0, 1, 8)}, func(c *oracle.Case) {
-			c.Results[0].Decision.Source, c.Results[0].Decision.Cause = limiter.SourceFailOpen, limiter.ErrUnknown
+			held(c)[0].Decision.Source, held(c)[0].Decision.Cause = limiter.SourceFailOpen, limiter.ErrUnknown
 		}, scenarios.Overcount{Used: 2, Sent: 2}, "unless its reply was lost"},
-		{[]told{yes(0, 1, 9), yes(0, 1, 8)}, func(c *oracle.Case) { c.Results[1].Sent = 1 * us; c.Results[0].Done = 8 * us }, scenarios.Overcount{Used: 2, Sent: 2}, "what was under way can have been counted"},
+		{[]told{yes(0, 1, 9), yes(0, 1, 8)}, func(c *oracle.Case) { held(c)[1].Sent = 1 * us; held(c)[0].Done = 8 * us }, scenarios.Overcount{Used: 2, Sent: 2}, "what was under way can have been counted"},
 	} {
 		var events []event
 		for _, one := range row.told {
@@ -139,8 +139,8 @@ func TestOvercounted(t *testing.T) {
 		c := caseOf(limiter.Limit{Max: 10, Window: time.Minute}, events...)
 		c.Tells = scenarios.TellsAll
 		for i, one := range row.told {
-			if c.Results[i].Outcome != scenarios.Unknown {
-				c.Results[i].Decision.Remaining = one.remaining
+			if held(c)[i].Outcome != scenarios.Unknown {
+				held(c)[i].Decision.Remaining = one.remaining
 			}
 		}
 		if row.change != nil {
@@ -180,7 +180,7 @@ func TestSecondNames(t *testing.T) {
 			var d limiter.Decision
 			state, d = limiter.Log.Model.Step(l, state, limiter.Request{At: edge.Add(at), Cost: 1})
 			c.Plan.Arrivals = append(c.Plan.Arrivals, scenarios.Arrival{At: at, Cost: 1, Phase: phase})
-			c.Results = append(c.Results, scenarios.Result{
+			c.Results = append(held(c), scenarios.Result{
 				Sent: 10 * at, Done: 10*at + 5*us, Decision: d, Outcome: map[bool]scenarios.Outcome{true: scenarios.Admitted, false: scenarios.Denied}[d.Allowed],
 			})
 			c.Plan.Phases[phase].Planned++

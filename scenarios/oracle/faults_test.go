@@ -30,7 +30,7 @@ func broken(letters string, remembers bool) *oracle.Case {
 			var d limiter.Decision
 			state, d = c.Algorithm.Model.Step(l, state, limiter.Request{At: edge.Add(now), Cost: 1})
 			c.Plan.Arrivals = append(c.Plan.Arrivals, scenarios.Arrival{At: now, Cost: 1})
-			c.Results = append(c.Results, scenarios.Result{
+			c.Results = append(held(c), scenarios.Result{
 				Planned: now, Sent: now, Done: now + 5*us, Decision: d, Outcome: map[bool]scenarios.Outcome{true: scenarios.Admitted, false: scenarios.Denied}[d.Allowed],
 			})
 		case '!':
@@ -52,7 +52,7 @@ func broken(letters string, remembers bool) *oracle.Case {
 			c.Plan.Faults[len(c.Faults)-1].End = now
 		}
 	}
-	c.Plan.Phases[0].Planned = int64(len(c.Results))
+	c.Plan.Phases[0].Planned = int64(len(held(c)))
 	return c
 }
 
@@ -115,14 +115,14 @@ func TestLivesOfWhoWasInFlight(t *testing.T) {
 		why     string
 	}{
 		{"aaaa!aaaa", func(*oracle.Case) {}, scenarios.Fail, "nobody was"},
-		{"aaaa!aaaa", func(c *oracle.Case) { c.Results[3].Done = c.Faults[0].Begin }, scenarios.Fail, "one was just over"},
-		{"aaaa!aaaa", func(c *oracle.Case) { c.Results[3].Done = c.Faults[0].Begin + us }, scenarios.Inconclusive, "one was sent before it and over after it"},
-		{"aaaa!aaaa", func(c *oracle.Case) { c.Results[4].Sent = c.Faults[0].Begin + us }, scenarios.Inconclusive, "one was sent while the old server still answered"},
-		{"aaaa!aaaa", func(c *oracle.Case) { c.Results[4].Sent = c.Faults[0].Force }, scenarios.Fail, "one was sent when it was done"},
-		{"aa<aa>aa", func(c *oracle.Case) { c.Results[1].Done = c.Faults[0].Begin + us }, scenarios.Inconclusive, "one was over after the cut: perhaps the replica has it"},
-		{"aa<aa>aa", func(c *oracle.Case) { c.Results[3].Done = c.Faults[0].Lift + us }, scenarios.Inconclusive, "one was in flight while the replica took over"},
-		{"aa<aa>aa", func(c *oracle.Case) { c.Results[4].Sent = c.Faults[0].End - us }, scenarios.Inconclusive, "the same, sent while it did"},
-		{"aa<aa>aa", func(c *oracle.Case) { c.Results[4].Sent = c.Faults[0].End }, scenarios.Fail, "it was there"},
+		{"aaaa!aaaa", func(c *oracle.Case) { held(c)[3].Done = c.Faults[0].Begin }, scenarios.Fail, "one was just over"},
+		{"aaaa!aaaa", func(c *oracle.Case) { held(c)[3].Done = c.Faults[0].Begin + us }, scenarios.Inconclusive, "one was sent before it and over after it"},
+		{"aaaa!aaaa", func(c *oracle.Case) { held(c)[4].Sent = c.Faults[0].Begin + us }, scenarios.Inconclusive, "one was sent while the old server still answered"},
+		{"aaaa!aaaa", func(c *oracle.Case) { held(c)[4].Sent = c.Faults[0].Force }, scenarios.Fail, "one was sent when it was done"},
+		{"aa<aa>aa", func(c *oracle.Case) { held(c)[1].Done = c.Faults[0].Begin + us }, scenarios.Inconclusive, "one was over after the cut: perhaps the replica has it"},
+		{"aa<aa>aa", func(c *oracle.Case) { held(c)[3].Done = c.Faults[0].Lift + us }, scenarios.Inconclusive, "one was in flight while the replica took over"},
+		{"aa<aa>aa", func(c *oracle.Case) { held(c)[4].Sent = c.Faults[0].End - us }, scenarios.Inconclusive, "the same, sent while it did"},
+		{"aa<aa>aa", func(c *oracle.Case) { held(c)[4].Sent = c.Faults[0].End }, scenarios.Fail, "it was there"},
 	} {
 		c := broken(row.letters, true)
 		c.Plan.Clock = scenarios.Client
@@ -150,7 +150,7 @@ func TestLostRepliesInRealTime(t *testing.T) {
 		c.Plan.Clock = scenarios.Server
 		c.Plan.Faults = []scenarios.PlannedFault{{Kind: "lost-reply", End: time.Second}}
 		c.Faults = []scenarios.FaultResult{{Made: row.made, End: time.Second, Hits: map[bool]int64{true: 1}[row.made]}}
-		c.Results[1].Outcome, c.Results[1].Decision, c.Results[1].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
+		held(c)[1].Outcome, held(c)[1].Decision, held(c)[1].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
 		j := judge(t, c)
 		f := finding(t, j, "conformance")
 		if f.Verdict != scenarios.Inconclusive || f.Warn != row.made {
@@ -254,8 +254,8 @@ func TestPolicy(t *testing.T) {
 		c.Plan.OnFailure = row.chosen
 		c.Plan.Faults = []scenarios.PlannedFault{{Kind: "outage", At: 100 * ms, End: 150 * ms}}
 		c.Faults = []scenarios.FaultResult{{Made: true, Begin: 8 * us, Force: 9 * us, Lift: 18 * us, End: 19 * us, Hits: -1}}
-		row.result.Sent, row.result.Done = c.Results[1].Sent, c.Results[1].Done
-		c.Results[1] = row.result
+		row.result.Sent, row.result.Done = held(c)[1].Sent, held(c)[1].Done
+		held(c)[1] = row.result
 		f := only(t, row.why, c, "policy", row.want)
 		if all := f.Message + strings.Join(f.Evidence, ""); !strings.Contains(all, row.text) {
 			t.Errorf("%s: %q, want %q", row.why, all, row.text)
@@ -268,7 +268,7 @@ func TestPolicy(t *testing.T) {
 func TestPolicyUnprovoked(t *testing.T) {
 	c := caseOf(limiter.Limit{Max: 5, Window: time.Second}, admitted(0), admitted(100*ms))
 	c.Plan.OnFailure = "open"
-	c.Results[1].Decision = limiter.Decision{Allowed: true, Source: limiter.SourceFailOpen, Cause: errors.New("dial: refused"), At: edge}
+	held(c)[1].Decision = limiter.Decision{Allowed: true, Source: limiter.SourceFailOpen, Cause: errors.New("dial: refused"), At: edge}
 	j := judge(t, c)
 	if f := finding(t, j, "policy"); f.Verdict != scenarios.Inconclusive || !slices.Equal(codes(j), []string{"policy-unprovoked"}) {
 		t.Errorf("%+v, reasons %v", f, codes(j))
@@ -301,8 +301,8 @@ func TestLocalCap(t *testing.T) {
 		c := caseOf(l, events...)
 		c.Algorithm, c.Plan.OnFailure, c.Tells.At = &limiter.Log, "local", true
 		c.Plan.Faults, c.Faults = []scenarios.PlannedFault{{Kind: "outage", End: 1}}, []scenarios.FaultResult{{Made: true, End: time.Hour, Lift: time.Hour, Hits: -1}}
-		for i := range c.Results {
-			c.Results[i].Decision.Source, c.Results[i].Decision.Cause = limiter.SourceLocal, errors.New("away")
+		for i := range held(c) {
+			held(c)[i].Decision.Source, held(c)[i].Decision.Cause = limiter.SourceLocal, errors.New("away")
 		}
 		only(t, row.why, c, "policy", row.want)
 	}

@@ -55,8 +55,8 @@ func TestFresh(t *testing.T) {
 		c := caseOf(limiter.Limit{Max: row.limit, Window: time.Minute})
 		for _, l := range row.all {
 			one := caseOf(c.Plan.Limit, l.event)
-			one.Results[0].Sent, one.Results[0].Done = l.sent, l.done
-			c.Plan.Arrivals, c.Results = append(c.Plan.Arrivals, one.Plan.Arrivals...), append(c.Results, one.Results...)
+			held(one)[0].Sent, held(one)[0].Done = l.sent, l.done
+			c.Plan.Arrivals, c.Results = append(c.Plan.Arrivals, one.Plan.Arrivals...), append(held(c), held(one)...)
 		}
 		c.Plan.Keys, c.Plan.Phases[1].Pseudonym = 2, 1
 		switch row.want {
@@ -94,8 +94,8 @@ func TestFindingsAreDeterministic(t *testing.T) {
 	c.Plan.Phases[1].Pseudonym = 4
 	a := limiter.Log
 	c.Algorithm, c.Tells = &a, scenarios.TellsAll
-	for i := range c.Results {
-		c.Results[i].Decision.Remaining = 3 - int64(i) // a different mistake of each
+	for i := range held(c) {
+		held(c)[i].Decision.Remaining = 3 - int64(i) // a different mistake of each
 	}
 	for _, check := range []string{"fresh", "remaining", "conformance"} {
 		first := finding(t, judge(t, c), check)

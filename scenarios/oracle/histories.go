@@ -54,20 +54,21 @@ func names(c *Case) histories {
 // historiesBy splits it by client and by the pseudonym that counts for each phase.
 func historiesBy(c *Case, pseudonyms []int32) histories {
 	h := histories{c: c, requests: map[scenarios.Identity][]int32{}, doubtful: map[scenarios.Identity]bool{}}
-	for i := range c.Results {
-		r, a := &c.Results[i], c.Plan.Arrivals[i]
+	sure := map[scenarios.Identity]bool{}
+	for i, r := range c.Results.All() {
+		a := c.Plan.Arrivals[i]
 		id := scenarios.Identity{Key: a.Key, Pseudonym: pseudonyms[a.Phase]}
 		switch {
-		case lost(*r):
+		case lost(r):
 			h.doubtful[id] = true
-		case elsewhere(*r) || !r.Outcome.Decided():
+		case elsewhere(r) || !r.Outcome.Decided():
 			continue
+		default:
+			sure[id] = true
 		}
 		h.requests[id] = append(h.requests[id], int32(i))
 	}
-	h.decided = slices.DeleteFunc(identities(h.requests), func(id scenarios.Identity) bool {
-		return !slices.ContainsFunc(h.requests[id], func(i int32) bool { return !lost(c.Results[i]) })
-	})
+	h.decided = identities(sure)
 	return h
 }
 
@@ -83,8 +84,8 @@ func identities[T any](m map[scenarios.Identity]T) []scenarios.Identity {
 func (h histories) of(id scenarios.Identity) []operation {
 	ops := make([]operation, 0, len(h.requests[id]))
 	for _, i := range h.requests[id] {
-		if r := h.c.Results[i]; !lost(r) {
-			op := h.operation(i)
+		if r := h.c.Results.At(int(i)); !lost(r) {
+			op := h.operation(i, r)
 			op.done, op.at, op.decision = r.Done, r.Decision.At.UnixMicro(), r.Decision
 			ops = append(ops, op)
 		}
@@ -99,8 +100,8 @@ func (h histories) lost(id scenarios.Identity) (ops []operation) {
 		return nil
 	}
 	for _, i := range h.requests[id] {
-		if lost(h.c.Results[i]) {
-			op := h.operation(i)
+		if r := h.c.Results.At(int(i)); lost(r) {
+			op := h.operation(i, r)
 			op.done, op.at, op.lost = 1<<63-1, stamp(h.c, h.c.Plan.Arrivals[i]).UnixMicro(), true
 			ops = append(ops, op)
 		}
@@ -109,7 +110,7 @@ func (h histories) lost(id scenarios.Identity) (ops []operation) {
 }
 
 // operation is what was asked, without what became of it.
-func (h histories) operation(i int32) operation {
+func (h histories) operation(i int32, r scenarios.Result) operation {
 	a := h.c.Plan.Arrivals[i]
-	return operation{sent: h.c.Results[i].Sent, cost: a.Cost, limit: h.c.Plan.Phases[a.Phase].Limit}
+	return operation{sent: r.Sent, cost: a.Cost, limit: h.c.Plan.Phases[a.Phase].Limit}
 }

@@ -56,7 +56,7 @@ func caseOf(l limiter.Limit, events ...event) *oracle.Case {
 		case scenarios.Unknown:
 			r.Err = fmt.Errorf("%w: i/o timeout", limiter.ErrUnknown)
 		}
-		c.Results = append(c.Results, r)
+		c.Results = append(held(c), r)
 	}
 	return c
 }
@@ -161,7 +161,7 @@ func simulate(r *rand.Rand, a limiter.Algorithm, l limiter.Limit, o order, n, ke
 	}
 	c := caseOf(l)
 	c.Algorithm, c.Tells, c.Plan.Clock, c.Plan.Keys = &a, scenarios.TellsAll, o.clock, keys
-	c.Results = make([]scenarios.Result, n)
+	c.Results = make(scenarios.ResultList, n)
 	sequence := r.Perm(n) // breaks ties of the instant at random
 	slices.SortStableFunc(sequence, func(x, y int) int { return int(all[x].decided - all[y].decided) })
 	states := map[int32]any{}
@@ -173,9 +173,9 @@ func simulate(r *rand.Rand, a limiter.Algorithm, l limiter.Limit, o order, n, ke
 		at := o.stamp(q.sent, q.decided, q.planned)
 		state, d := a.Model.Step(l, states[q.key], limiter.Request{At: edge.Add(at), Cost: q.cost})
 		states[q.key] = state
-		c.Results[i] = scenarios.Result{Planned: q.sent, Sent: q.sent, Done: q.done, Outcome: scenarios.Denied, Decision: d}
+		held(c)[i] = scenarios.Result{Planned: q.sent, Sent: q.sent, Done: q.done, Outcome: scenarios.Denied, Decision: d}
 		if d.Allowed {
-			c.Results[i].Outcome = scenarios.Admitted
+			held(c)[i].Outcome = scenarios.Admitted
 		}
 	}
 	for _, q := range all {

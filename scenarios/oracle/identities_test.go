@@ -129,8 +129,8 @@ func TestPromiseOfWhoTellsNoInstant(t *testing.T) {
 		c := caseOf(limiter.Limit{Max: 1, Window: time.Second}, admitted(0), admitted(990*ms))
 		a := limiter.Log
 		c.Algorithm, c.Tells.At, c.Plan.Clock = &a, row.tells, row.clock
-		for i := range c.Results {
-			r := &c.Results[i]
+		for i := range held(c) {
+			r := &held(c)[i]
 			r.Planned, r.Sent, r.Done = c.Plan.Arrivals[i].At, c.Plan.Arrivals[i].At, c.Plan.Arrivals[i].At+row.took
 		}
 		j := judge(t, c)
@@ -153,7 +153,7 @@ func TestConformanceToWhatIsTold(t *testing.T) {
 	told := func(tells scenarios.Tells, retry, reset time.Duration, remaining int64) *oracle.Case {
 		c := answered(limiter.Log, l, request{}, request{at: 500100 * us, sent: us, done: us})
 		c.Tells = tells
-		d := &c.Results[1].Decision
+		d := &held(c)[1].Decision
 		d.RetryAfter, d.ResetAfter, d.Remaining = retry, reset, remaining
 		return c
 	}
@@ -223,8 +223,8 @@ func TestMoreEvidence(t *testing.T) {
 // Latencies are collected where somebody asks for them.
 func TestLatencies(t *testing.T) {
 	c := caseOf(limiter.Limit{Max: 9, Window: time.Second}, admitted(0), denied(0), event{outcome: scenarios.Unknown}, event{outcome: scenarios.Admitted, phase: 1})
-	for i := range c.Results {
-		r := &c.Results[i]
+	for i := range held(c) {
+		r := &held(c)[i]
 		r.Planned, r.Sent, r.Done = 0, time.Duration(i)*us, time.Duration(i)*us+time.Duration(9-i)*ms
 	}
 	if m := judge(t, c).Measures; m.Service != nil || m.Response != nil {
@@ -277,8 +277,8 @@ func TestPromiseWhereStampsMayBeOutOfOrder(t *testing.T) {
 		c.Algorithm, c.Plan.Clock = &a, scenarios.Client
 		for i := range row.at {
 			one := caseOf(c.Plan.Limit, admitted(row.at[i]))
-			one.Results[0].Planned, one.Results[0].Sent, one.Results[0].Done = row.sent[i], row.sent[i], row.done[i]
-			c.Plan.Arrivals, c.Results = append(c.Plan.Arrivals, one.Plan.Arrivals...), append(c.Results, one.Results...)
+			held(one)[0].Planned, held(one)[0].Sent, held(one)[0].Done = row.sent[i], row.sent[i], row.done[i]
+			c.Plan.Arrivals, c.Results = append(c.Plan.Arrivals, one.Plan.Arrivals...), append(held(c), held(one)...)
 		}
 		// It does not tell by which instant it decides, so no model can tell more.
 		if f := finding(t, judge(t, c), "promise"); f.Verdict != row.want {

@@ -73,8 +73,8 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 // tally counts outcomes and returns the places of the decided requests of each key.
 func tally(c *Case, j *scenarios.Judgement) [][]int32 {
 	byKey := make([][]int32, c.Plan.Keys)
-	for i := range c.Results {
-		result, arrival := c.Results[i], c.Plan.Arrivals[i]
+	for i, result := range c.Results.All() {
+		arrival := c.Plan.Arrivals[i]
 		phase := &j.Phases[arrival.Phase]
 		for _, m := range []*scenarios.Measures{&j.Measures, &phase.Measures} {
 			count(m, result)
@@ -110,7 +110,7 @@ func tally(c *Case, j *scenarios.Judgement) [][]int32 {
 // decisions appends what is known of the decided requests in these places.
 func decisions(c *Case, places []int32, history []decided) []decided {
 	for _, i := range places {
-		result, arrival := c.Results[i], c.Plan.Arrivals[i]
+		result, arrival := c.Results.At(int(i)), c.Plan.Arrivals[i]
 		history = append(history, decided{
 			at: trueTime(c, arrival, result).UnixMicro(), cost: arrival.Cost, admitted: result.Outcome == scenarios.Admitted,
 			phase: arrival.Phase, elsewhere: elsewhere(result),
@@ -140,7 +140,7 @@ func vague(c *Case) time.Duration {
 	if c.Tells.At || c.Plan.Clock != scenarios.Server {
 		return 0
 	}
-	for _, r := range c.Results {
+	for _, r := range c.Results.All() {
 		if r.Outcome == scenarios.Admitted {
 			longest = max(longest, r.Done-r.Sent)
 		}

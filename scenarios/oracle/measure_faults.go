@@ -17,7 +17,7 @@ func recovery(c *Case) *time.Duration {
 			continue
 		}
 		first, asked := time.Duration(-1), time.Duration(-1)
-		for _, r := range c.Results {
+		for _, r := range c.Results.All() {
 			if r.Outcome != scenarios.Missed && r.Sent >= f.End && (asked < 0 || r.Sent < asked) {
 				asked = r.Sent
 			}
@@ -54,7 +54,7 @@ func overcounted(c *Case) (worst scenarios.Overcount) {
 		ops := h.of(id)
 		var others []taken
 		for _, i := range h.requests[id] {
-			if r := c.Results[i]; lost(r) || r.Outcome == scenarios.Admitted {
+			if r := c.Results.At(int(i)); lost(r) || r.Outcome == scenarios.Admitted {
 				others = append(others, taken{r.Sent, c.Plan.Arrivals[i].Cost})
 			}
 		}

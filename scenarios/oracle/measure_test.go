@@ -212,14 +212,14 @@ func TestLag(t *testing.T) {
 	c := caseOf(limiter.Limit{Max: 1000, Window: time.Second})
 	for i := range 200 {
 		c.Plan.Arrivals = append(c.Plan.Arrivals, scenarios.Arrival{Cost: 1})
-		c.Results = append(c.Results, scenarios.Result{
+		c.Results = append(held(c), scenarios.Result{
 			Planned: time.Second, Sent: time.Second + time.Duration(i)*ms, Done: 2 * time.Second, Outcome: scenarios.Admitted,
 			Decision: limiter.Decision{Allowed: true, At: edge},
 		})
 	}
 	// A request that was never sent is not late, and one that was early is on time.
-	c.Results[199].Outcome = scenarios.Missed
-	c.Results[0].Sent = 0
+	held(c)[199].Outcome = scenarios.Missed
+	held(c)[0].Sent = 0
 	for _, row := range []struct {
 		clock scenarios.Clock
 		want  scenarios.Lag
@@ -234,15 +234,15 @@ func TestLag(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v (%s)", row.clock, got, row.want, row.why)
 		}
 	}
-	for i := range c.Results {
-		c.Results[i].Sent = 0
+	for i := range held(c) {
+		held(c)[i].Sent = 0
 	}
 	c.Plan.Clock = scenarios.Server
 	if got := judge(t, c).Lag; got != (scenarios.Lag{}) {
 		t.Errorf("everybody early: got %+v, want no lag rather than a negative one", got)
 	}
-	for i := range c.Results {
-		c.Results[i].Outcome = scenarios.Missed
+	for i := range held(c) {
+		held(c)[i].Outcome = scenarios.Missed
 	}
 	c.Plan.Clock = scenarios.Server
 	if got := judge(t, c).Lag; got != (scenarios.Lag{}) {

@@ -10,8 +10,8 @@ import (
 // crowds finds the most requests that were sent in a short span.
 func crowds(c *Case, all []*scenarios.Measures, span time.Duration) {
 	sent := make([][]time.Duration, len(all))
-	sent[0] = make([]time.Duration, 0, len(c.Results))
-	for i, r := range c.Results {
+	sent[0] = make([]time.Duration, 0, c.Results.Len())
+	for i, r := range c.Results.All() {
 		if r.Outcome == scenarios.Missed {
 			continue
 		}
@@ -40,7 +40,7 @@ func times(c *Case, all []*scenarios.Measures) {
 	if !slices.ContainsFunc(c.Checks, scenarios.Check.Timed) {
 		return
 	}
-	for i, r := range c.Results {
+	for i, r := range c.Results.All() {
 		if !r.Outcome.Decided() {
 			continue
 		}
@@ -62,8 +62,8 @@ func lag(c *Case) scenarios.Lag {
 	if c.Plan.Clock == scenarios.Virtual {
 		return scenarios.Lag{}
 	}
-	late := make([]time.Duration, 0, len(c.Results))
-	for _, r := range c.Results {
+	late := make([]time.Duration, 0, c.Results.Len())
+	for _, r := range c.Results.All() {
 		if r.Outcome != scenarios.Missed {
 			late = append(late, max(r.Sent-r.Planned, 0))
 		}

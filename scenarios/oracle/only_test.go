@@ -71,7 +71,7 @@ func answered(a limiter.Algorithm, l limiter.Limit, requests ...request) *oracle
 		c.Plan.Keys = max(c.Plan.Keys, int(r.key)+1)
 		c.Plan.Phases[r.phase].Planned++
 		c.Plan.Arrivals = append(c.Plan.Arrivals, scenarios.Arrival{At: r.at, Cost: max(r.cost, 1), Key: r.key, Phase: r.phase})
-		c.Results = append(c.Results, scenarios.Result{Planned: r.sent, Sent: r.sent, Done: r.done, Outcome: outcome, Decision: d})
+		c.Results = append(held(c), scenarios.Result{Planned: r.sent, Sent: r.sent, Done: r.done, Outcome: outcome, Decision: d})
 	}
 	return c
 }

@@ -16,8 +16,8 @@ import (
 // Case is one history and what is expected of it.
 type Case struct {
 	Plan    *scenarios.Plan
-	Results []scenarios.Result // Results[i] belongs to Plan.Arrivals[i]
-	Edge    time.Time          // the instant that the plan's offsets refer to
+	Results scenarios.Results // Results.At(i) belongs to Plan.Arrivals[i]; nil is none
+	Edge    time.Time         // the instant that the plan's offsets refer to
 	// Algorithm is what the limiter claims to be; nil if it claims nothing, and
 	// then only what needs no model is checked.
 	Algorithm *limiter.Algorithm
@@ -101,6 +101,9 @@ func Listed() [][2]string {
 func Judge(given *Case) (*scenarios.Judgement, error) {
 	c := new(*given)
 	c.identities, c.first = histories{}, nil
+	if c.Results == nil {
+		c.Results = scenarios.ResultList(nil)
+	}
 	j, perIdentity := measure(c)
 	all := []scenarios.Measures{j.Measures}
 	for _, p := range j.Phases {

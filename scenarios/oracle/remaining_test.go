@@ -57,10 +57,10 @@ func TestRemaining(t *testing.T) {
 		c.Plan.Keys = 2
 		for i, s := range row.all {
 			one := caseOf(c.Plan.Limit, s.event)
-			one.Results[0].Decision.Remaining = s.left
-			one.Results[0].Sent, one.Results[0].Done = time.Duration(10*i)*us, time.Duration(10*i+5)*us
-			c.Plan.Arrivals, c.Results = append(c.Plan.Arrivals, one.Plan.Arrivals...), append(c.Results, one.Results...)
-			c.Results[i].Planned = c.Results[i].Sent
+			held(one)[0].Decision.Remaining = s.left
+			held(one)[0].Sent, held(one)[0].Done = time.Duration(10*i)*us, time.Duration(10*i+5)*us
+			c.Plan.Arrivals, c.Results = append(c.Plan.Arrivals, one.Plan.Arrivals...), append(held(c), held(one)...)
+			held(c)[i].Planned = held(c)[i].Sent
 		}
 		c.Tells = tells
 		row.change(c)

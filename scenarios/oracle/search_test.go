@@ -21,13 +21,13 @@ func race(r *rand.Rand, a limiter.Algorithm, l limiter.Limit, n int, cost func(i
 	c := caseOf(l)
 	c.Algorithm, c.Tells = &a, scenarios.TellsAll
 	c.Plan.Arrivals = make([]scenarios.Arrival, n)
-	c.Results = make([]scenarios.Result, n)
+	c.Results = make(scenarios.ResultList, n)
 	state := a.Model.Init()
 	for _, i := range r.Perm(n) {
 		var d limiter.Decision
 		state, d = a.Model.Step(l, state, limiter.Request{At: edge, Cost: cost(i)})
 		c.Plan.Arrivals[i] = scenarios.Arrival{Cost: cost(i)}
-		c.Results[i] = scenarios.Result{
+		held(c)[i] = scenarios.Result{
 			Sent: time.Duration(i) * us, Done: time.Duration(n+r.IntN(n)) * us, Decision: d,
 			Outcome: map[bool]scenarios.Outcome{true: scenarios.Admitted, false: scenarios.Denied}[d.Allowed],
 		}
@@ -92,8 +92,8 @@ func TestAWrongDecisionInAWideBurstIsCaught(t *testing.T) {
 	for _, a := range limitertest.Models() {
 		r := rand.New(rand.NewPCG(6, 6))
 		c := race(r, a, limiter.Limit{Max: 30, Window: time.Minute}, 300, func(int) int64 { return 1 })
-		i := slices.IndexFunc(c.Results, func(r scenarios.Result) bool { return r.Outcome == scenarios.Denied })
-		c.Results[i].Outcome, c.Results[i].Decision.Allowed, c.Results[i].Decision.RetryAfter = scenarios.Admitted, true, 0
+		i := slices.IndexFunc(held(c), func(r scenarios.Result) bool { return r.Outcome == scenarios.Denied })
+		held(c)[i].Outcome, held(c)[i].Decision.Allowed, held(c)[i].Decision.RetryAfter = scenarios.Admitted, true, 0
 		if f := finding(t, judge(t, c), "conformance"); f.Verdict != scenarios.Fail {
 			t.Errorf("%s: one more than the limit was admitted: %+v", a.Name, f)
 		}
@@ -105,7 +105,7 @@ func TestAWrongDecisionInAWideBurstIsCaught(t *testing.T) {
 // instants drowns in their orders.
 func TestRefusalsDoNotHideAWrongDecision(t *testing.T) {
 	c := ambiguous(24, func(c *oracle.Case, i int) {
-		c.Results[i].Decision.Remaining++ // in none of the orders
+		held(c)[i].Decision.Remaining++ // in none of the orders
 	})
 	if f := finding(t, judge(t, c), "conformance"); f.Verdict != scenarios.Fail {
 		t.Errorf("got %+v", f)
@@ -125,11 +125,11 @@ func ambiguous(n int, change func(*oracle.Case, int)) *oracle.Case {
 		at := time.Duration(i) * us
 		state, d = a.Model.Step(l, state, limiter.Request{At: edge.Add(at), Cost: 1})
 		c.Plan.Arrivals = append(c.Plan.Arrivals, scenarios.Arrival{At: at, Cost: 1})
-		c.Results = append(c.Results, scenarios.Result{
+		c.Results = append(held(c), scenarios.Result{
 			Sent: at, Done: ms, Decision: d, Outcome: map[bool]scenarios.Outcome{true: scenarios.Admitted, false: scenarios.Denied}[d.Allowed],
 		})
 	}
-	c.Results[0].Done = 0
+	held(c)[0].Done = 0
 	change(c, n)
 	return c
 }
@@ -174,11 +174,11 @@ func TestUnknownOutcomesLeaveDecisionsOpen(t *testing.T) {
 	sound := simulate(r, limiter.Log, l, orders[0], 30, 1, 1)
 	sound.Plan.Clock = scenarios.Server // where nobody knows when a lost request was decided
 	doubts := 0
-	for i := range sound.Results {
+	for i := range held(sound) {
 		c := *sound
-		c.Results = slices.Clone(sound.Results)
-		was := c.Results[i].Outcome
-		c.Results[i].Outcome, c.Results[i].Decision, c.Results[i].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
+		c.Results = slices.Clone(held(sound))
+		was := held(&c)[i].Outcome
+		held(&c)[i].Outcome, held(&c)[i].Decision, held(&c)[i].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
 		j := judge(t, &c)
 		f := finding(t, j, "conformance")
 		switch {
@@ -207,10 +207,10 @@ func TestBothFatesOfALostReply(t *testing.T) {
 	l := limiter.Limit{Max: 4, Window: ms}
 	for _, a := range limitertest.Models() {
 		sound := simulate(r, a, l, orders[0], 30, 1, 1)
-		for i := range sound.Results {
+		for i := range held(sound) {
 			c := *sound
-			c.Results = slices.Clone(sound.Results)
-			c.Results[i].Outcome, c.Results[i].Decision, c.Results[i].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
+			c.Results = slices.Clone(held(sound))
+			held(&c)[i].Outcome, held(&c)[i].Decision, held(&c)[i].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
 			if f := finding(t, judge(t, &c), "conformance"); f.Verdict != scenarios.Pass {
 				t.Errorf("%s, reply %d lost: %+v", a.Name, i, f)
 			}
@@ -218,12 +218,12 @@ func TestBothFatesOfALostReply(t *testing.T) {
 	}
 	c := simulate(r, limiter.Fixed, limiter.Limit{Max: 10, Window: time.Hour}, orders[0], 3, 1, 1)
 	state := limiter.Fixed.Model.Init()
-	for i := range c.Results { // at three instants of one window
+	for i := range held(c) { // at three instants of one window
 		c.Plan.Arrivals[i] = scenarios.Arrival{At: time.Duration(i) * time.Microsecond, Cost: 1}
-		c.Results[i].Outcome = scenarios.Admitted
-		state, c.Results[i].Decision = limiter.Fixed.Model.Step(c.Plan.Limit, state, limiter.Request{At: c.Edge.Add(c.Plan.Arrivals[i].At), Cost: 1})
+		held(c)[i].Outcome = scenarios.Admitted
+		state, held(c)[i].Decision = limiter.Fixed.Model.Step(c.Plan.Limit, state, limiter.Request{At: c.Edge.Add(c.Plan.Arrivals[i].At), Cost: 1})
 	}
-	c.Results[1].Outcome, c.Results[1].Decision, c.Results[1].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
+	held(c)[1].Outcome, held(c)[1].Decision, held(c)[1].Err = scenarios.Unknown, limiter.Decision{}, limiter.ErrUnknown
 	for _, row := range []struct {
 		counted int64 // for the lost request
 		want    scenarios.Verdict
@@ -233,7 +233,7 @@ func TestBothFatesOfALostReply(t *testing.T) {
 		{1, scenarios.Pass, scenarios.Overcount{Used: 1, Sent: 1}},
 		{2, scenarios.Fail, scenarios.Overcount{Used: 4, Sent: 3}},
 	} {
-		c.Results[2].Decision.Remaining = 10 - 2 - row.counted
+		held(c)[2].Decision.Remaining = 10 - 2 - row.counted
 		j := judge(t, c)
 		if f := finding(t, j, "conformance"); f.Verdict != row.want {
 			t.Errorf("a lost request counted %d times: %+v", row.counted, f)
@@ -251,8 +251,8 @@ func TestTheWorstKeyDecides(t *testing.T) {
 	c.Plan.Clock = scenarios.Server // where a lost reply leaves decisions open
 	spoil := func(key int32, outcome scenarios.Outcome, change func(*scenarios.Result)) {
 		for i, a := range c.Plan.Arrivals {
-			if a.Key == key && c.Results[i].Outcome == outcome {
-				change(&c.Results[i])
+			if a.Key == key && held(c)[i].Outcome == outcome {
+				change(&held(c)[i])
 				return
 			}
 		}
@@ -277,13 +277,13 @@ func TestJudgeIsPure(t *testing.T) {
 			before := *c
 			plan := *c.Plan
 			plan.Arrivals, plan.Phases = slices.Clone(c.Plan.Arrivals), slices.Clone(c.Plan.Phases)
-			before.Results, before.Checks = slices.Clone(c.Results), slices.Clone(c.Checks)
+			before.Results, before.Checks = slices.Clone(held(c)), slices.Clone(c.Checks)
 			first, second := judge(t, c), judge(t, c)
 			if diff := cmp.Diff(first, second); diff != "" {
 				t.Errorf("%s, %s: a second opinion differs:\n%s", a.Name, o.name, diff)
 			}
 			same := cmp.Options{cmpopts.EquateErrors(), cmp.Comparer(func(a, b scenarios.Expr) bool { return a.String() == b.String() })}
-			if diff := cmp.Diff(before.Results, c.Results, same); diff != "" {
+			if diff := cmp.Diff(held(&before), held(c), same); diff != "" {
 				t.Errorf("%s, %s: the results changed:\n%s", a.Name, o.name, diff)
 			}
 			if diff := cmp.Diff(&plan, c.Plan, same); diff != "" {

@@ -155,12 +155,12 @@ func TestNoWrongDecisionGoesUnnoticed(t *testing.T) {
 		t.Run(a.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				c := played(t, drawScenario(t), a, 1, strict())
-				if len(c.Results) == 0 {
+				if len(held(c)) == 0 {
 					return
 				}
-				i := rapid.IntRange(0, len(c.Results)-1).Draw(t, "which")
+				i := rapid.IntRange(0, len(held(c))-1).Draw(t, "which")
 				m := rapid.SampledFrom(mutations).Draw(t, "how")
-				if !m.mutate(&c.Results[i]) {
+				if !m.mutate(&held(c)[i]) {
 					return
 				}
 				j, err := oracle.Judge(c)
@@ -172,7 +172,7 @@ func TestNoWrongDecisionGoesUnnoticed(t *testing.T) {
 						return
 					}
 				}
-				t.Errorf("%s in decision %d of %d: %+v", m.name, i, len(c.Results), j.Findings)
+				t.Errorf("%s in decision %d of %d: %+v", m.name, i, len(held(c)), j.Findings)
 			})
 		})
 	}
@@ -181,13 +181,13 @@ func TestNoWrongDecisionGoesUnnoticed(t *testing.T) {
 // explainable tries every order that the times allow.
 func explainable(c *oracle.Case, state any, used []bool) bool {
 	complete := true
-	for i, r := range c.Results {
+	for i, r := range held(c) {
 		if used[i] {
 			continue
 		}
 		complete = false
 		overtaken := false
-		for k, other := range c.Results {
+		for k, other := range held(c) {
 			overtaken = overtaken || !used[k] && other.Done < r.Sent
 		}
 		if overtaken {
@@ -247,20 +247,20 @@ func TestConformanceIsTheExistenceOfAnOrder(t *testing.T) {
 				}
 			}
 			c.Plan.Arrivals = append(c.Plan.Arrivals, arrival)
-			c.Results = append(c.Results, scenarios.Result{
+			c.Results = append(held(c), scenarios.Result{
 				Planned: sent, Sent: sent, Done: sent + time.Duration(rapid.IntRange(0, 6).Draw(t, "took"))*us, Decision: d,
 				Outcome: map[bool]scenarios.Outcome{true: scenarios.Admitted, false: scenarios.Denied}[d.Allowed],
 			})
 		}
 		if rapid.Bool().Draw(t, "mutated") {
-			i := rapid.IntRange(0, len(c.Results)-1).Draw(t, "which")
-			sound := c.Results[i]
-			if !rapid.SampledFrom(mutations).Draw(t, "how").mutate(&c.Results[i]) {
-				c.Results[i] = sound
+			i := rapid.IntRange(0, len(held(c))-1).Draw(t, "which")
+			sound := held(c)[i]
+			if !rapid.SampledFrom(mutations).Draw(t, "how").mutate(&held(c)[i]) {
+				held(c)[i] = sound
 			}
 		}
 		want := scenarios.Fail
-		if explainable(c, a.Model.Init(), make([]bool, len(c.Results))) {
+		if explainable(c, a.Model.Init(), make([]bool, len(held(c)))) {
 			want = scenarios.Pass
 		}
 		j, err := oracle.Judge(c)

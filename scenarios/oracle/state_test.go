@@ -140,7 +140,7 @@ func TestTTLThatIsNotKnown(t *testing.T) {
 	}
 	c := left(answered(limiter.Log, limiter.Limit{Max: 3, Window: minute}, request{}), scenarios.KeyState{TTL: ms})
 	c.Plan.Arrivals = append(c.Plan.Arrivals, scenarios.Arrival{Cost: 1})
-	c.Results = append(c.Results, scenarios.Result{Outcome: scenarios.Unknown, Err: errors.New("timeout")})
+	c.Results = append(held(c), scenarios.Result{Outcome: scenarios.Unknown, Err: errors.New("timeout")})
 	if f := finding(t, judge(t, c), "ttl"); f.Verdict != scenarios.Pass {
 		t.Errorf("unknown fate: %+v", f)
 	}

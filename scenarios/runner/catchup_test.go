@@ -35,7 +35,7 @@ func TestAStallIsInEveryResponse(t *testing.T) {
 			h := run(t, t.Context(), c)
 			checkWall(t, p, h)
 			var service, response, longest int
-			for _, r := range h.Results {
+			for _, r := range h.Results.All() {
 				if r.Done-r.Sent > 50*time.Millisecond {
 					service++
 				}
@@ -67,9 +67,12 @@ func TestNoCompressedCatchUp(t *testing.T) {
 		h := run(t, t.Context(), c)
 		checkWall(t, p, h)
 		caught := 0
-		for i, r := range h.Results[:len(h.Results)-50] {
+		for i, r := range h.Results.All() {
+			if i+50 >= h.Results.Len() {
+				break
+			}
 			// A quarter faster than the plan, and a hiccup's worth at once.
-			if gap := h.Results[i+50].Sent - r.Sent; r.Sent-r.Planned > 20*time.Millisecond && gap < 50*time.Millisecond*4/5-11*time.Millisecond {
+			if gap := h.Results.At(i+50).Sent - r.Sent; r.Sent-r.Planned > 20*time.Millisecond && gap < 50*time.Millisecond*4/5-11*time.Millisecond {
 				t.Fatalf("request %d is %s late, and 50 requests later %s have passed: that is a burst", i, r.Sent-r.Planned, gap)
 			}
 			if i > 1000 && r.Sent-r.Planned < 20*time.Millisecond {
@@ -95,10 +98,10 @@ func TestARunEndsAtAnOverload(t *testing.T) {
 		}))
 		h := run(t, t.Context(), c)
 		// Each of the second phase is 4 ms later than the one before.
-		if n := len(h.Results) - 100; n < 11 || n > 15 || sent(h) != len(h.Results) || len(h.Plan.Arrivals) != len(h.Results) {
+		if n := h.Results.Len() - 100; n < 11 || n > 15 || sent(h) != h.Results.Len() || len(h.Plan.Arrivals) != h.Results.Len() {
 			t.Errorf("%d of the second phase, %d sent of %d planned; want some 13, and all", n, sent(h), len(h.Plan.Arrivals))
 		}
-		if !h.Plan.Cut || p.Cut || h.Plan.Phases[1].Planned != int64(len(h.Results)-100) || h.Plan.Phases[2].Planned != 0 || p.Phases[1].Planned != 1000 {
+		if !h.Plan.Cut || p.Cut || h.Plan.Phases[1].Planned != int64(h.Results.Len()-100) || h.Plan.Phases[2].Planned != 0 || p.Phases[1].Planned != 1000 {
 			t.Errorf("plan %+v of %+v", h.Plan.Phases, p.Phases)
 		}
 		if h.Interrupted || h.Misplaced != 0 || h.Attempts != 1 {

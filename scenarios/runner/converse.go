@@ -78,7 +78,7 @@ func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
 			return 0, scenarios.Arrival{}, at, isLater
 		}
 		c.ready = c.agenda.Take()
-		c.results = append(c.results, make([]scenarios.Result, len(c.ready))...)
+		c.results.Grow(len(c.ready))
 	}
 	i := c.ready[0]
 	c.ready = c.ready[1:]
@@ -88,7 +88,7 @@ func (c *conversation) look() (int, scenarios.Arrival, time.Duration, dueness) {
 // tell passes on what became of a request, and wakes who waits.
 func (c *conversation) tell(i int, result scenarios.Result) {
 	c.mu.Lock()
-	c.results[i] = result
+	c.results.Set(i, result)
 	c.agenda.Tell(i, result.Done-c.zero, result)
 	c.mu.Unlock()
 	select {

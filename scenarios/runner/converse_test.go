@@ -43,11 +43,11 @@ func TestClosedLoopInRealTime(t *testing.T) {
 				c.Limiters[1] = c.Limiters[0]
 				c.MaxInFlight, c.Handled = row.inFlight, new(atomic.Int64)
 				h := run(t, t.Context(), c)
-				if sent(h) != len(row.want) || len(h.Results) != len(row.want) || c.Handled.Load() != int64(len(row.want)) || h.Attempts != 1 || h.Interrupted {
+				if sent(h) != len(row.want) || h.Results.Len() != len(row.want) || c.Handled.Load() != int64(len(row.want)) || h.Attempts != 1 || h.Interrupted {
 					t.Fatalf("%s, %s: %v, %d handled, %d attempts; want %d", row.why, clock, tally(h), c.Handled.Load(), h.Attempts, len(row.want))
 				}
-				zero := h.Results[0].Planned - h.Plan.Arrivals[0].At
-				for i, r := range h.Results {
+				zero := h.Results.At(0).Planned - h.Plan.Arrivals[0].At
+				for i, r := range h.Results.All() {
 					want := row.want[i] * time.Second
 					if at := r.Sent - zero; at < want || at > want+2*time.Millisecond || r.Planned != zero+h.Plan.Arrivals[i].At || r.Planned > r.Sent {
 						t.Errorf("%s, %s: request %d is planned at %s and sent at %s after the edge, want %s", row.why, clock, i, r.Planned-zero, at, want)
@@ -83,11 +83,11 @@ func TestAReplyWakesWhoWaits(t *testing.T) {
 			}))
 			c.MaxInFlight = 2
 			h := run(t, t.Context(), c)
-			if len(h.Results) != 3 || h.Plan.Phases[h.Plan.Arrivals[1].Phase].RetryOf != "a" {
+			if h.Results.Len() != 3 || h.Plan.Phases[h.Plan.Arrivals[1].Phase].RetryOf != "a" {
 				t.Fatalf("%s: %+v, want the retry between the two", row.why, h.Plan.Arrivals)
 			}
 			// Due as long after the reply as that says, and no later than spinning takes.
-			first, again := h.Results[0], h.Results[1]
+			first, again := h.Results.At(0), h.Results.At(1)
 			if due := first.Done + row.retry; again.Planned < due || again.Planned > due+time.Microsecond || again.Sent > due+300*time.Microsecond {
 				t.Errorf("%s: answered at %s, due at %s, sent at %s", row.why, first.Done, again.Planned, again.Sent)
 			}

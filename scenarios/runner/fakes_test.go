@@ -117,11 +117,11 @@ func run(t testing.TB, ctx context.Context, c runner.Config) *runner.History {
 // tally counts outcomes, as "admitted 3, missed 1".
 func tally(h *runner.History) map[scenarios.Outcome]int {
 	n := map[scenarios.Outcome]int{}
-	for _, r := range h.Results {
+	for _, r := range h.Results.All() {
 		n[r.Outcome]++
 	}
 	return n
 }
 
 // sent counts the requests that were sent.
-func sent(h *runner.History) int { return len(h.Results) - tally(h)[scenarios.Missed] }
+func sent(h *runner.History) int { return h.Results.Len() - tally(h)[scenarios.Missed] }

@@ -141,7 +141,7 @@ func TestFaultsAreOnTheStopwatchOfResults(t *testing.T) {
 	c.Inject, c.Stopwatch = d.inject, ticking()
 	h := run(t, t.Context(), c)
 	f := h.Faults[0]
-	if r := h.Results; r[0].Done >= f.Begin || r[1].Sent <= f.Force || r[1].Done >= f.Lift || r[2].Sent <= f.End {
+	if r := h.Results; r.At(0).Done >= f.Begin || r.At(1).Sent <= f.Force || r.At(1).Done >= f.Lift || r.At(2).Sent <= f.End {
 		t.Errorf("fault %+v, results %+v", f, r)
 	}
 }

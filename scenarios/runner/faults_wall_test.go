@@ -59,7 +59,7 @@ func TestFaultsInRealTime(t *testing.T) {
 				if h.Faults[3].Made || h.Attempts != 1 || sent(h) != 12 {
 					t.Errorf("%s clock: %+v, %d attempts, %d sent", clock, h.Faults[3], h.Attempts, sent(h))
 				}
-				for i, r := range h.Results {
+				for i, r := range h.Results.All() {
 					if late := r.Sent - r.Planned; late > 2*time.Millisecond {
 						t.Errorf("%s clock: request %d is %s late, though making a fault takes nobody's time", clock, i, late)
 					}

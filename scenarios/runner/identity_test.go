@@ -147,7 +147,7 @@ func TestInstantsThatNobodyTells(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := plan(t, row.clock, "10/1m", "name: a, at: edge + 5s, shape: burst, count: 1, skew: 20s")
 			h := run(t, t.Context(), bubbled(p, untold))
-			at := h.Results[0].Decision.At
+			at := h.Results.At(0).Decision.At
 			if off := at.Sub(h.Edge) - row.want; off < 0 || off > time.Millisecond || at.Nanosecond()%1000 != 0 {
 				t.Errorf("%s: decided %s after the edge, want %s (%s)", row.clock, at.Sub(h.Edge), row.want, row.why)
 			}

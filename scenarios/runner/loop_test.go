@@ -70,13 +70,13 @@ func TestRetryStorms(t *testing.T) {
 			c.MaxInFlight, c.Handled = inFlight, new(atomic.Int64)
 			h := run(t, t.Context(), c)
 			last := time.Duration(0)
-			for i, r := range h.Results {
+			for i, r := range h.Results.All() {
 				if r.Outcome == scenarios.Admitted {
 					last = max(last, h.Plan.Arrivals[i].At)
 				}
 			}
 			n := tally(h)
-			if len(h.Results) != row.attempts || n[scenarios.Admitted] != 150 || n[scenarios.Denied] != row.attempts-150 || last != row.last {
+			if h.Results.Len() != row.attempts || n[scenarios.Admitted] != 150 || n[scenarios.Denied] != row.attempts-150 || last != row.last {
 				t.Errorf("%s, %s, %d in flight: %v, last at %s; want %d attempts and %s", row.algorithm.Name, row.retry, inFlight, n, last, row.attempts, row.last)
 			}
 			if len(h.Plan.Arrivals) != row.attempts || h.Plan.Phases[0].Planned != 150 || c.Handled.Load() != int64(row.attempts) || h.Interrupted || h.Lost != nil {
@@ -107,7 +107,7 @@ func TestClosedLoop(t *testing.T) {
 		if diff := cmp.Diff(row.want, n.all); diff != "" || sent(h) != len(row.want) {
 			t.Errorf("%s: %d sent (-want +got):\n%s", row.why, sent(h), diff)
 		}
-		for i, r := range h.Results {
+		for i, r := range h.Results.All() {
 			if want := p.Edge().Add(h.Plan.Arrivals[i].At); !r.Decision.At.Equal(want) {
 				t.Errorf("%s: result %d was decided at %s and belongs to an arrival of %s", row.why, i, r.Decision.At, want)
 			}
@@ -171,13 +171,13 @@ func TestInterruptInAClosedLoop(t *testing.T) {
 // checkLoop holds what is true of every run whose clients retry.
 func checkLoop(t *testing.T, h *runner.History) {
 	t.Helper()
-	if len(h.Results) != len(h.Plan.Arrivals) {
-		t.Errorf("%d results of %d arrivals", len(h.Results), len(h.Plan.Arrivals))
+	if h.Results.Len() != len(h.Plan.Arrivals) {
+		t.Errorf("%d results of %d arrivals", h.Results.Len(), len(h.Plan.Arrivals))
 	}
 	planned := make([]int64, len(h.Plan.Phases))
 	for i, a := range h.Plan.Arrivals {
 		planned[a.Phase]++
-		if r := h.Results[i]; r.Outcome == scenarios.Missed && r != (scenarios.Result{}) {
+		if r := h.Results.At(i); r.Outcome == scenarios.Missed && r != (scenarios.Result{}) {
 			t.Errorf("result %d: %+v, although it was not sent", i, r)
 		}
 	}
@@ -218,7 +218,7 @@ func TestErrorsAreNotRetried(t *testing.T) {
 		return limiter.Decision{At: r.At}, []error{nil, limiter.ErrUnknown, reply("ERR")}[calls.Add(1)%3]
 	})))
 	retried := slices.IndexFunc(h.Plan.Phases, func(p scenarios.PlannedPhase) bool { return p.RetryOf == "a" })
-	if h.Plan.Phases[retried].Planned != 2 || len(h.Results) != 8 {
+	if h.Plan.Phases[retried].Planned != 2 || h.Results.Len() != 8 {
 		t.Errorf("%v, phases %+v; want the two that were denied again", tally(h), h.Plan.Phases)
 	}
 }

@@ -15,14 +15,14 @@ func (r *run) misplaced() int {
 	}
 	over := r.overBefore()
 	n := 0
-	for i, result := range r.results {
+	for i, result := range r.results.All() {
 		if !result.Outcome.Decided() {
 			continue
 		}
 		if r.saboteur.delayed(result) {
 			continue // late on purpose
 		}
-		if r.outside(i) || r.begun(i) < over[r.Plan.Arrivals[i].Phase] {
+		if r.outside(i, result) || r.begun(result) < over[r.Plan.Arrivals[i].Phase] {
 			n++
 		}
 	}
@@ -31,8 +31,8 @@ func (r *run) misplaced() int {
 
 // outside reports whether a decision fell into another window than planned. Only
 // what is planned inside one window, repetition by repetition, has a right one.
-func (r *run) outside(i int) bool {
-	arrival, result, width := r.Plan.Arrivals[i], r.results[i], r.Plan.Limit.Window
+func (r *run) outside(i int, result scenarios.Result) bool {
+	arrival, width := r.Plan.Arrivals[i], r.Plan.Limit.Window
 	phase := r.Plan.Phases[arrival.Phase]
 	start := phase.Start
 	if phase.Period > 0 {
@@ -66,10 +66,10 @@ func (r *run) overBefore() []time.Duration {
 	for i := range ends {
 		ends[i], over[i] = never, never
 	}
-	for i, result := range r.results {
+	for i, result := range r.results.All() {
 		if result.Outcome.Decided() {
 			phase := r.Plan.Arrivals[i].Phase
-			ends[phase] = max(ends[phase], r.ended(i))
+			ends[phase] = max(ends[phase], r.ended(result))
 		}
 	}
 	for q, later := range r.Plan.Phases {
@@ -84,16 +84,16 @@ func (r *run) overBefore() []time.Duration {
 
 // begun and ended are the earliest and the latest instant at which a request can
 // have been decided: the server told it, or it lies between sending and reply.
-func (r *run) begun(i int) time.Duration {
+func (r *run) begun(result scenarios.Result) time.Duration {
 	if r.Plan.Clock == scenarios.Server {
-		return r.results[i].Decision.At.Sub(r.edge)
+		return result.Decision.At.Sub(r.edge)
 	}
-	return r.results[i].Sent
+	return result.Sent
 }
 
-func (r *run) ended(i int) time.Duration {
+func (r *run) ended(result scenarios.Result) time.Duration {
 	if r.Plan.Clock == scenarios.Server {
-		return r.results[i].Decision.At.Sub(r.edge)
+		return result.Decision.At.Sub(r.edge)
 	}
-	return r.results[i].Done
+	return result.Done
 }

@@ -3,7 +3,6 @@ package runner_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,8 +36,12 @@ func TestRealTime(t *testing.T) {
 				if sent(h) != 10 || c.Handled.Load() != 10 || calls.Load() != int64(10*h.Attempts) || most.Load() > int64(inFlight) {
 					t.Errorf("%d sent, %d handled, %d calls in %d attempts, %d inside at once", sent(h), c.Handled.Load(), calls.Load(), h.Attempts, most.Load())
 				}
-				early := slices.IndexFunc(h.Results, func(r scenarios.Result) bool { return r.Decision.At.Before(begun) })
-				if early >= 0 || h.Interrupted || h.Lost != nil {
+				for i, r := range h.Results.All() {
+					if r.Decision.At.Before(begun) {
+						t.Errorf("request %d was decided at %s, before the run began at %s", i, r.Decision.At, begun)
+					}
+				}
+				if h.Interrupted || h.Lost != nil {
 					t.Errorf("history %+v", h)
 				}
 			})

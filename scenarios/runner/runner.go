@@ -49,12 +49,13 @@ type Injected interface {
 	Hits() int64
 }
 
-// History is what happened. Results[i] belongs to Plan.Arrivals[i].
+// History is what happened. Results.At(i) belongs to Plan.Arrivals[i]; who has judged
+// them closes them.
 type History struct {
 	// Plan is the plan that was run; where clients retry, with their retries, and
 	// if it ended early with those that would have been next.
 	Plan    *scenarios.Plan
-	Results []scenarios.Result
+	Results *scenarios.Log
 	// Faults[i] is what became of Plan.Faults[i].
 	Faults []scenarios.FaultResult
 	// Stopwatch tells what time it is on the clock of the results' offsets.
@@ -122,7 +123,7 @@ type run struct {
 	edge       time.Time
 	zero       time.Duration // the edge, by the stopwatch; unused if virtual
 	attempt    int
-	results    []scenarios.Result
+	results    *scenarios.Log
 	agenda     *scenarios.Agenda // nil where nobody retries
 	watch      func() time.Duration
 	failures   atomic.Int64 // in a row
@@ -135,9 +136,9 @@ type run struct {
 func newRun(c Config, attempt int) *run {
 	r := &run{Config: c, attempt: attempt, watch: c.Stopwatch, identities: map[int32][]string{}}
 	if c.Plan.Retries() {
-		r.agenda = scenarios.NewAgenda(c.Plan)
+		r.agenda, r.results = scenarios.NewAgenda(c.Plan), scenarios.NewLog(0)
 	} else {
-		r.results = make([]scenarios.Result, len(c.Plan.Arrivals))
+		r.results = scenarios.NewLog(len(c.Plan.Arrivals))
 	}
 	if r.watch == nil {
 		start := time.Now()
@@ -234,22 +235,18 @@ func (r *run) history(ctx context.Context) *History {
 	if r.agenda != nil {
 		r.outstanding()
 		r.Plan = r.agenda.Plan()
-		r.results = append(r.results, make([]scenarios.Result, len(r.Plan.Arrivals)-len(r.results))...)
+		r.results.Grow(len(r.Plan.Arrivals) - r.results.Len())
 	}
 	if n := r.cut - 1; n >= 0 {
-		r.Plan, r.results = r.Plan.Until(n), r.results[:n]
+		r.Plan = r.Plan.Until(n)
+		r.results.Cut(n)
 	}
 	h := &History{
 		Plan: r.Plan, Results: r.results, Edge: r.edge, Attempts: r.attempt, Misplaced: r.misplaced(), Stopwatch: r.watch, Faults: r.saboteur.results,
 	}
 	h.Curbed = r.agenda != nil && r.agenda.Curbed()
-	sent := 0
-	for _, result := range r.results {
-		if result.Outcome != scenarios.Missed {
-			sent++
-		}
-	}
-	h.Interrupted = ctx.Err() != nil && sent < len(r.results)
+	sent := r.results.Told()
+	h.Interrupted = ctx.Err() != nil && sent < r.results.Len()
 	if err := r.lost.Load(); err != nil {
 		h.Lost = *err
 	} else if n := int(r.failures.Load()); n >= maxFailures || n > 0 && n == sent {
@@ -271,9 +268,9 @@ func (r *run) outstanding() {
 }
 
 func (r *run) lastError() error {
-	for i := len(r.results) - 1; i >= 0; i-- {
-		if r.results[i].Err != nil {
-			return r.results[i].Err
+	for i := r.results.Len() - 1; i >= 0; i-- {
+		if err := r.results.At(i).Err; err != nil {
+			return err
 		}
 	}
 	return nil

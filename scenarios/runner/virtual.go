@@ -24,7 +24,7 @@ func (r *run) virtual(ctx context.Context) {
 			next++
 		}
 		r.saboteur.advance(sending, arrivals[first].At)
-		r.together(ctx, sending, arrivals[first:next], r.results[first:next])
+		r.together(ctx, sending, arrivals[first:next], first)
 		first = next
 	}
 	r.saboteur.finish(sending)
@@ -41,15 +41,15 @@ func (r *run) reactive(ctx, sending context.Context) {
 		}
 		r.saboteur.advance(sending, at)
 		numbers := r.agenda.Take()
-		first := len(r.results)
+		first := r.results.Len()
 		arrivals := make([]scenarios.Arrival, len(numbers))
 		for i, n := range numbers {
 			arrivals[i] = r.agenda.Arrival(n)
 		}
-		r.results = append(r.results, make([]scenarios.Result, len(numbers))...)
-		r.together(ctx, sending, arrivals, r.results[first:])
+		r.results.Grow(len(numbers))
+		r.together(ctx, sending, arrivals, first)
 		for i, n := range numbers {
-			if result := r.results[first+i]; result.Outcome != scenarios.Missed {
+			if result := r.results.At(first + i); result.Outcome != scenarios.Missed {
 				r.agenda.Tell(n, at, result)
 			}
 		}
@@ -57,14 +57,15 @@ func (r *run) reactive(ctx, sending context.Context) {
 }
 
 // together releases arrivals of one instant at once from as many callers as may
-// be in flight. All callers exist and wait before the first may send.
-func (r *run) together(ctx, sending context.Context, arrivals []scenarios.Arrival, results []scenarios.Result) {
+// be in flight. All callers exist and wait before the first may send. first is the
+// place of the first result.
+func (r *run) together(ctx, sending context.Context, arrivals []scenarios.Arrival, first int) {
 	if len(arrivals) == 0 {
 		return
 	}
 	at := r.edge.Add(arrivals[0].At)
 	if len(arrivals) == 1 {
-		results[0] = r.fire(sending, arrivals[0], at, 0)
+		r.results.Set(first, r.fire(sending, arrivals[0], at, 0))
 		return
 	}
 	barrier := make(chan struct{})
@@ -81,7 +82,7 @@ func (r *run) together(ctx, sending context.Context, arrivals []scenarios.Arriva
 				if i >= len(arrivals) {
 					return
 				}
-				results[i] = r.fire(sending, arrivals[i], at, 0)
+				r.results.Set(first+i, r.fire(sending, arrivals[i], at, 0))
 			}
 		})
 	}

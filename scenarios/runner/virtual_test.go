@@ -37,7 +37,7 @@ func TestOutcomes(t *testing.T) {
 		{limiter.Decision{Allowed: true}, io.EOF, scenarios.Errored, "an error counts, whatever else is said"},
 	} {
 		h := run(t, t.Context(), config(p, decide(func(context.Context, limiter.Request) (limiter.Decision, error) { return row.d, row.err })))
-		r := h.Results[0]
+		r := h.Results.At(0)
 		if r.Outcome != row.want || !errors.Is(r.Err, row.err) || (r.Err == nil) != (row.err == nil) {
 			t.Errorf("%s: outcome %d with error %v, want %d", row.why, r.Outcome, r.Err, row.want)
 		}
@@ -62,7 +62,7 @@ func TestRequestsAreWhatWasPlanned(t *testing.T) {
 		if !got[i].At.Equal(want.At) || got[i].Key != want.Key || got[i].Cost != want.Cost {
 			t.Errorf("request %d is %+v, want %+v", i, got[i], want)
 		}
-		if r := h.Results[i]; r.Planned != 0 || r.Sent > r.Done {
+		if r := h.Results.At(i); r.Planned != 0 || r.Sent > r.Done {
 			t.Errorf("request %d: planned %s, sent %s, done %s", i, r.Planned, r.Sent, r.Done)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRequestsAreWhatWasPlanned(t *testing.T) {
 
 func TestNothingPlanned(t *testing.T) {
 	none := plan(t, scenarios.Virtual, "0/1s", "name: a, shape: burst, count: limit")
-	if h := run(t, t.Context(), config(none, decide(admit))); len(h.Results) != 0 || h.Interrupted {
+	if h := run(t, t.Context(), config(none, decide(admit))); h.Results.Len() != 0 || h.Interrupted {
 		t.Errorf("nothing planned: %+v", h)
 	}
 }
@@ -238,8 +238,8 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 		}
 		n := tally(h)
 		sum := n[scenarios.Admitted] + n[scenarios.Denied] + n[scenarios.Errored] + n[scenarios.Unknown] + n[scenarios.Missed]
-		if sum != len(p.Arrivals) || len(h.Results) != len(p.Arrivals) {
-			t.Errorf("%v sum to %d of %d results, planned are %d", n, sum, len(h.Results), len(p.Arrivals))
+		if sum != len(p.Arrivals) || h.Results.Len() != len(p.Arrivals) {
+			t.Errorf("%v sum to %d of %d results, planned are %d", n, sum, h.Results.Len(), len(p.Arrivals))
 		}
 		if int64(sent(h)) != calls.Load() || handled.Load() != calls.Load() {
 			t.Errorf("%d calls, %d count as sent, %d as handled", calls.Load(), sent(h), handled.Load())
@@ -250,7 +250,7 @@ func TestEveryRequestIsAccountedFor(t *testing.T) {
 		if failed := n[scenarios.Errored] + n[scenarios.Unknown]; h.Lost != nil && failed < 10 && failed < sent(h) {
 			t.Errorf("%v: lost %v, although not even ten failed, nor all", n, h.Lost)
 		}
-		for i, r := range h.Results {
+		for i, r := range h.Results.All() {
 			failed := r.Outcome == scenarios.Errored || r.Outcome == scenarios.Unknown
 			if (r.Err != nil) != failed || r.Outcome == scenarios.Missed && r != (scenarios.Result{}) {
 				t.Errorf("result %d: %+v", i, r)

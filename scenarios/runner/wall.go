@@ -30,9 +30,6 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 	for attempt := 1; ; attempt++ {
 		// What takes long with a long plan comes before the edge is chosen.
 		r := newRun(c, attempt)
-		for i := range r.results {
-			r.results[i].Planned = c.Plan.Arrivals[i].At
-		}
 		offset, err := clockOffset(ctx, c)
 		switch {
 		case err != nil && h == nil:
@@ -55,8 +52,9 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 			return h, nil
 		}
 		if c.Handled != nil {
-			c.Handled.Add(-int64(len(r.results)))
+			c.Handled.Add(-int64(r.results.Len()))
 		}
+		h.Results.Close()
 	}
 }
 
@@ -97,16 +95,13 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 		r.converse(ctx, sending)
 		return
 	}
-	for i := range r.results {
-		r.results[i].Planned += r.zero
-	}
 	turn := make(chan struct{}, 1) // and no mutex: time in a bubble stands still as long as somebody waits for one
 	next := 0
 	behind := newCatchUp(r.Plan)
 	take := func() (int, bool) {
 		turn <- struct{}{}
 		defer func() { <-turn }()
-		if next == len(r.results) {
+		if next == len(r.Plan.Arrivals) {
 			return 0, false
 		}
 		at, now, gap := r.Plan.Arrivals[next].At, r.watch(), spin
@@ -126,10 +121,11 @@ func (r *run) paced(ctx context.Context, edge time.Time) {
 		return next - 1, true
 	}
 	var senders sync.WaitGroup
-	for range min(r.MaxInFlight, len(r.results)) {
+	for range min(r.MaxInFlight, len(r.Plan.Arrivals)) {
 		senders.Go(func() {
 			for i, ok := take(); ok; i, ok = take() {
-				r.results[i] = r.fire(sending, r.Plan.Arrivals[i], r.stamp(), r.results[i].Planned)
+				arrival := r.Plan.Arrivals[i]
+				r.results.Set(i, r.fire(sending, arrival, r.stamp(), r.zero+arrival.At))
 			}
 		})
 	}

@@ -45,10 +45,10 @@ func checkWall(t *testing.T, p *scenarios.Plan, h *runner.History) {
 	if h.Edge.UnixMicro()%p.Limit.Window.Microseconds() != 0 {
 		t.Errorf("the edge %s is no multiple of %s", h.Edge, p.Limit.Window)
 	}
-	if len(h.Results) != len(p.Arrivals) {
-		t.Fatalf("%d results of %d arrivals", len(h.Results), len(p.Arrivals))
+	if h.Results.Len() != len(p.Arrivals) {
+		t.Fatalf("%d results of %d arrivals", h.Results.Len(), len(p.Arrivals))
 	}
-	for i, r := range h.Results {
+	for i, r := range h.Results.All() {
 		if r.Outcome == scenarios.Missed {
 			continue
 		}
@@ -56,7 +56,7 @@ func checkWall(t *testing.T, p *scenarios.Plan, h *runner.History) {
 			t.Errorf("request %d: planned %s, sent %s, done %s", i, r.Planned, r.Sent, r.Done)
 		}
 		// The schedule is the plan's, whatever happened.
-		if got, want := r.Planned-h.Results[0].Planned, p.Arrivals[i].At-p.Arrivals[0].At; got != want {
+		if got, want := r.Planned-h.Results.At(0).Planned, p.Arrivals[i].At-p.Arrivals[0].At; got != want {
 			t.Errorf("request %d is planned %s after the first, want %s", i, got, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestEdgeOfTheServersClock(t *testing.T) {
 				if h.Attempts != 1 || h.Misplaced != 0 || asked != 1 || sent(h) != 10 {
 					t.Errorf("%s, %s: %d attempts, %d misplaced, clock asked %d times, %d sent", row.why, limit, h.Attempts, h.Misplaced, asked, sent(h))
 				}
-				for i, r := range h.Results {
+				for i, r := range h.Results.All() {
 					if late := r.Decision.At.Sub(h.Edge.Add(p.Arrivals[i].At)); late < 0 || late > time.Millisecond {
 						t.Errorf("%s, %s: request %d is decided %s after its instant", row.why, limit, i, late)
 					}
@@ -154,8 +154,8 @@ func TestLateRequestsKeepTheSchedule(t *testing.T) {
 		}))
 		h := run(t, t.Context(), c)
 		checkWall(t, p, h)
-		for i := 1; i < len(h.Results); i++ {
-			before, r := h.Results[i-1], h.Results[i]
+		for i := 1; i < h.Results.Len(); i++ {
+			before, r := h.Results.At(i-1), h.Results.At(i)
 			if r.Sent < before.Done {
 				t.Errorf("request %d is sent at %s, before the one before it is done at %s", i, r.Sent, before.Done)
 			}
@@ -163,8 +163,8 @@ func TestLateRequestsKeepTheSchedule(t *testing.T) {
 				t.Errorf("request %d is %s later than the one before, want 15ms more each: 20ms of work every 5ms", i, late)
 			}
 		}
-		if sent(h) != 20 || h.Results[19].Done-h.Results[0].Sent < 400*time.Millisecond {
-			t.Errorf("%d sent in %s", sent(h), h.Results[19].Done-h.Results[0].Sent)
+		if sent(h) != 20 || h.Results.At(19).Done-h.Results.At(0).Sent < 400*time.Millisecond {
+			t.Errorf("%d sent in %s", sent(h), h.Results.At(19).Done-h.Results.At(0).Sent)
 		}
 	})
 }

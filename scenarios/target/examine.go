@@ -16,7 +16,7 @@ import (
 // Traffic is a run that is over, as far as its traces in Redis go.
 type Traffic struct {
 	Plan    *scenarios.Plan
-	Results []scenarios.Result // Results[i] belongs to Plan.Arrivals[i]
+	Results scenarios.Results // Results.At(i) belongs to Plan.Arrivals[i]
 	// Edge is that of the last attempt, to which the results belong too.
 	Edge time.Time
 	// Name is how a client was called in an attempt, Attempts how many there were.

@@ -25,10 +25,12 @@ func traffic(identities int) target.Traffic {
 		Plan: p, Edge: luaT0, Name: name, Attempts: 1, Mark: "m:run",
 		Stopwatch: func() time.Duration { return 42 * time.Second },
 	}
+	var results scenarios.ResultList
 	for k := range identities {
 		p.Arrivals = append(p.Arrivals, scenarios.Arrival{Key: int32(k), Cost: 1})
-		r.Results = append(r.Results, scenarios.Result{Outcome: scenarios.Admitted})
+		results = append(results, scenarios.Result{Outcome: scenarios.Admitted})
 	}
+	r.Results = results
 	return r
 }
 

@@ -99,7 +99,7 @@ func about(t *testing.T, s *backend.Server, target *Target, limit limiter.Limit)
 		Plan: &scenarios.Plan{
 			Clock: scenarios.Virtual, Limit: limit, Phases: []scenarios.PlannedPhase{{Limit: limit}}, Arrivals: []scenarios.Arrival{{Cost: 1}},
 		},
-		Results: []scenarios.Result{{Outcome: scenarios.Admitted}}, Edge: t0, Attempts: 1,
+		Results: scenarios.ResultList{{Outcome: scenarios.Admitted}}, Edge: t0, Attempts: 1,
 		Name:      func(scenarios.Identity, int) string { return "k" },
 		Stopwatch: func() time.Duration { return 0 },
 	}

@@ -49,7 +49,7 @@ func (r Traffic) Traces(t *Target) Traces {
 	attempts := max(r.Attempts, 1)
 	named := map[scenarios.Identity]int{} // attempts whose keys are named
 	owned := map[ownedKey]bool{}
-	for i, result := range r.Results {
+	for i, result := range r.Results.All() {
 		through := attempts
 		if result.Outcome == scenarios.Missed {
 			through--
@@ -109,7 +109,7 @@ func (t *Traces) visited(id scenarios.Identity, v visit) {
 // known, whatever the limiter says. A request in real time that got no decision
 // was stamped when it was sent, which may have been late.
 func (r Traffic) instant(i int) time.Time {
-	result, arrival := r.Results[i], r.Plan.Arrivals[i]
+	result, arrival := r.Results.At(i), r.Plan.Arrivals[i]
 	asked := r.Edge.Add(arrival.At + r.Plan.Phases[arrival.Phase].Skew)
 	switch {
 	case r.Plan.Clock == scenarios.Virtual || result.Outcome == scenarios.Missed:

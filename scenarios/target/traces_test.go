@@ -30,7 +30,7 @@ func TestTraces(t *testing.T) {
 		attempts   int
 		phases     []scenarios.PlannedPhase
 		arrivals   []scenarios.Arrival
-		results    []scenarios.Result
+		results    scenarios.ResultList
 		keys       []string
 		identities int
 		why        string
