@@ -105,6 +105,7 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		defer func() { e.remove(slices.Concat(traces.Keys(), a.examined.Leftovers())) }()
 	}
 	if stop.twice() {
+		h.Results.Close()
 		return nil
 	}
 	a.stuck = e.unstick(t, h)
@@ -315,7 +316,7 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 		oc.LongestTTL = a.target.LongestTTL(s.plan.Limit)
 	}
 	j, err := oracle.Judge(oc)
-	if err != nil {
+	if err := errors.Join(h.Results.Err(), err); err != nil {
 		return internal(err)
 	}
 	timings, err := report.Time(h.Plan, h.Results)

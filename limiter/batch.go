@@ -16,6 +16,9 @@ const (
 	// batchSize is how many requests one call of a script decides at most. Nobody else
 	// is served meanwhile, so it is kept to a fraction of a millisecond.
 	batchSize = 64
+	// batchUnits is how many units the requests of a call cost together, but for one
+	// that costs more by itself: a log writes each.
+	batchUnits = 256
 	// batchFlights is how many calls of a policy are on their way at most: with one,
 	// the server would have nothing to do while its replies are handed out.
 	batchFlights = 2
@@ -41,6 +44,7 @@ type batches struct {
 type ask struct {
 	ctx             context.Context
 	key             string
+	units           int64
 	at, cost, nonce any
 	reply           any
 	err             error
@@ -64,13 +68,13 @@ func newBatches(client Processor, b budget, floor any) *batches {
 
 // run returns the reply of the algorithm's script, as Script.Run does and with its
 // errors. A caller whose time is over before the request was sent takes it back.
-func (b *batches) run(ctx context.Context, key string, at, cost any, nonce string) (any, error) {
+func (b *batches) run(ctx context.Context, key string, at any, cost int64, nonce string) (any, error) {
 	defer b.pipeline.asking.Add(-1)
 	if b.pipeline.asking.Add(1) <= int64(b.pipeline.Few) {
-		return b.single.Run(ctx, []string{key}, at, b.window, b.max, cost, nonce, b.floor)
+		return b.single.Run(ctx, []string{key}, at, b.window, b.max, units(cost), nonce, b.floor)
 	}
 	a := b.free.Get().(*ask)
-	a.ctx, a.key, a.at, a.cost, a.nonce = ctx, key, at, cost, nonce
+	a.ctx, a.key, a.at, a.units, a.cost, a.nonce = ctx, key, at, cost, units(cost), nonce
 	b.join(a)
 	caller := callerOf(ctx)
 	select {
@@ -142,7 +146,10 @@ func (b *batches) fly() {
 func (b *batches) take(batch []*ask) []*ask {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	n := min(len(b.waiting), batchSize)
+	n, cost := 0, int64(0)
+	for ; n < min(len(b.waiting), batchSize) && (n == 0 || cost+b.waiting[n].units <= batchUnits); n++ {
+		cost += max(b.waiting[n].units, 1)
+	}
 	batch = append(batch, b.waiting[:n]...)
 	b.waiting = slices.Delete(b.waiting, 0, n)
 	if n == 0 {
@@ -168,7 +175,7 @@ func (b *batches) send(batch []*ask) {
 	for i, a := range batch {
 		if a.err = err; err == nil {
 			a.reply = replies[i]
-			if text, ok := a.reply.(string); ok {
+			if text, ok := errorText(a.reply); ok {
 				a.reply, a.err = nil, classify(answer(text))
 			}
 		}
@@ -186,6 +193,16 @@ func (b *batches) replies(ctx context.Context, keys []string, args []any) ([]any
 		return nil, &ReplyError{Script: "batch", Err: fmt.Errorf("want %d replies, got %v", len(keys), reply)}
 	}
 	return replies, nil
+}
+
+// errorText is the error in a reply, if it is one.
+func errorText(reply any) (string, bool) {
+	values, ok := reply.([]any)
+	if !ok || len(values) != 1 {
+		return "", false
+	}
+	text, ok := values[0].(string)
+	return text, ok
 }
 
 // answer is an error that the server answered one request of a batch with.

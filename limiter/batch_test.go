@@ -179,3 +179,24 @@ func TestBatches(t *testing.T) {
 		}
 	})
 }
+
+// TestBatchRepliesThatAreNoDecision: the script has run, so the fate is unknown, as it
+// is without a pipeline; and the others' decisions stand.
+func TestBatchRepliesThatAreNoDecision(t *testing.T) {
+	for _, reply := range []string{"1", "nil", "false", "'text'", "{}", "{1, 2}"} {
+		a := limiter.Fixed
+		a.Name, a.Script = "mine", "if string.find(KEYS[1], 'odd') then return "+reply+" end return {1, 9, 0, 0, 1}"
+		l := pipelined(t, managed(t).Client(), a)
+		var all sync.WaitGroup
+		for i := range 20 {
+			key := []string{"odd", "even"}[i%2]
+			all.Go(func() {
+				d, err := l.Allow(t.Context(), limiter.Request{Key: key, At: t0})
+				if key == "even" && (err != nil || d.Remaining != 9) || key == "odd" && !errors.Is(err, limiter.ErrUnknown) {
+					t.Errorf("reply %s, %s: got %+v and error %v", reply, key, d, err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}

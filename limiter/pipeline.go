@@ -26,7 +26,8 @@ type Pipeliner interface {
 // time are sent one by one.
 //
 // What a Limiter promises stays: each request is sent at most once, and to the
-// node that has its key. A caller whose time is over goes; what it leaves behind may be
+// node that has its key. One call has keys of many slots, so a client that is not a
+// *redis.ClusterClient must not lead to a cluster. A caller whose time is over goes; what it leaves behind may be
 // sent later yet, so its error wraps ErrUnknown, unless it could take its request
 // back. Requests share a call or a connection, and its fate: when it breaks, that of
 // all that have no reply yet is unknown, also of those that were first to find out that

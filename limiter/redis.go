@@ -224,7 +224,7 @@ func (l *Redis) ask(ctx context.Context, r Request, nonce string) (Decision, err
 
 func (l *Redis) run(ctx context.Context, r Request, nonce string) (any, error) {
 	if l.batches != nil && (r.Also == "" || r.Also == r.Key) {
-		return l.batches.run(ctx, l.key(r.Slot, r.Key), instant(r.At), units(r.Cost), nonce)
+		return l.batches.run(ctx, l.key(r.Slot, r.Key), instant(r.At), r.Cost, nonce)
 	}
 	keys := l.appendKeys(make([]string, 0, 2), r.Slot, r.Key, r.Also)
 	return l.script.Run(ctx, keys, instant(r.At), l.window, l.max, units(r.Cost), nonce, l.ttlFloor)

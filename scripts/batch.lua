@@ -6,10 +6,9 @@
 -- KEYS     the key of each request
 -- ARGV     window_us, max, ttl_floor_ms, and for each request: now_us|"", cost,
 --          nonce|"" (peek)
--- Reply    for each request what the algorithm replies, or the text of its error:
---          what one ends with is nothing to the others
+-- Reply    for each request what the algorithm replies, or {text} of its error: what
+--          one ends with is nothing to the others
 
-local keys, args = {}, { '', ARGV[1], ARGV[2], '', '', ARGV[3] }
 local replies = {}
 local server_now
 
@@ -26,13 +25,12 @@ end
 
 for i = 1, #KEYS do
   local at = 3 * i + 1
-  keys[1], args[1], args[4], args[5] = KEYS[i], instant(ARGV[at]), ARGV[at + 1], ARGV[at + 2]
-  local ok, reply = pcall(decide, keys, args)
-  if ok and not reply.err then
-    replies[i] = reply
-  else
-    -- Servers differ in whether an error is a table or text.
-    replies[i] = type(reply) == 'table' and reply.err or tostring(reply)
+  local args = { instant(ARGV[at]), ARGV[1], ARGV[2], ARGV[at + 1], ARGV[at + 2], ARGV[3] }
+  local ok, reply = pcall(decide, { KEYS[i] }, args)
+  local err = type(reply) == 'table' and reply.err
+  if not ok and not err then
+    err = tostring(reply) -- servers differ in whether an error is a table or text
   end
+  replies[i] = err and { err } or type(reply) == 'table' and reply or {} -- which is no decision
 end
 return replies

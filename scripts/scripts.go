@@ -101,5 +101,6 @@ func Several(parts []Part) string {
 func Batch(source string) string { return "local decide = " + function(source) + batch }
 
 // function makes a Lua function of a script. A script's KEYS and ARGV are globals, so
-// with parameters of these names it runs unchanged on keys and arguments of our choice.
+// with parameters of these names it runs unchanged on keys and arguments of our choice,
+// unless it uses the arguments of the chunk itself (...).
 func function(source string) string { return "function(KEYS, ARGV)\n" + source + "\nend\n" }

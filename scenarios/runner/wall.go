@@ -37,6 +37,11 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 		case err != nil:
 			h.Lost = err
 			return h, nil
+		case h != nil: // nobody will need what it found
+			h.Results.Close()
+			if c.Handled != nil {
+				c.Handled.Add(-int64(h.Results.Len()))
+			}
 		}
 		first, _ := c.Plan.Span()
 		r.edge = nextEdge(time.Now().Add(offset+headroom-first), c.Plan.Limit.Window)
@@ -51,10 +56,6 @@ func runWall(ctx context.Context, c Config) (*History, error) {
 		if h.Misplaced == 0 || !again || ctx.Err() != nil || h.Lost != nil {
 			return h, nil
 		}
-		if c.Handled != nil {
-			c.Handled.Add(-int64(r.results.Len()))
-		}
-		h.Results.Close()
 	}
 }
 

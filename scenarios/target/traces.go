@@ -56,7 +56,7 @@ func (r Traffic) Traces(t *Target) Traces {
 		}
 		arrival := r.Plan.Arrivals[i]
 		id := scenarios.Identity{Key: arrival.Key, Pseudonym: r.Plan.Phases[arrival.Phase].Pseudonym}
-		at := r.instant(i)
+		at := r.instant(i, result)
 		if through == attempts {
 			out.visited(id, visit{at, arrival.Phase})
 		}
@@ -108,8 +108,8 @@ func (t *Traces) visited(id scenarios.Identity, v visit) {
 // instant is the one that a request asked about. Under the virtual clock it is
 // known, whatever the limiter says. A request in real time that got no decision
 // was stamped when it was sent, which may have been late.
-func (r Traffic) instant(i int) time.Time {
-	result, arrival := r.Results.At(i), r.Plan.Arrivals[i]
+func (r Traffic) instant(i int, result scenarios.Result) time.Time {
+	arrival := r.Plan.Arrivals[i]
 	asked := r.Edge.Add(arrival.At + r.Plan.Phases[arrival.Phase].Skew)
 	switch {
 	case r.Plan.Clock == scenarios.Virtual || result.Outcome == scenarios.Missed:
