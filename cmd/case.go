@@ -95,6 +95,7 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 	if err != nil {
 		return targetTrouble(err)
 	}
+	defer h.Results.Close()
 	traffic := target.Traffic{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: named, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
 		Untouched: e.keepKeys,
@@ -105,7 +106,6 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		defer func() { e.remove(slices.Concat(traces.Keys(), a.examined.Leftovers())) }()
 	}
 	if stop.twice() {
-		h.Results.Close()
 		return nil
 	}
 	a.stuck = e.unstick(t, h)
@@ -302,7 +302,6 @@ type assessed struct {
 // judge turns a history into a case of the report.
 func (e *experiment) judge(s loaded, name string, a assessed) error {
 	h := a.history
-	defer h.Results.Close()
 	oc := &oracle.Case{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: name,
 		Faults: h.Faults, Control: a.reference,
@@ -320,7 +319,7 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 		return internal(err)
 	}
 	timings, err := report.Time(h.Plan, h.Results)
-	if err := errors.Join(err, h.Results.Err()); err != nil {
+	if err := errors.Join(h.Results.Err(), err); err != nil {
 		return internal(err)
 	}
 	c := report.Case{

@@ -42,13 +42,13 @@ type batches struct {
 
 // ask is a request that waits for its reply.
 type ask struct {
-	ctx             context.Context
-	key             string
-	units           int64
-	at, cost, nonce any
-	reply           any
-	err             error
-	done            chan struct{}
+	ctx       context.Context
+	key       string
+	cost      int64
+	at, nonce any
+	reply     any
+	err       error
+	done      chan struct{}
 }
 
 // newBatches is nil where requests cannot share a call: without a pipeline, on a
@@ -74,7 +74,7 @@ func (b *batches) run(ctx context.Context, key string, at any, cost int64, nonce
 		return b.single.Run(ctx, []string{key}, at, b.window, b.max, units(cost), nonce, b.floor)
 	}
 	a := b.free.Get().(*ask)
-	a.ctx, a.key, a.at, a.units, a.cost, a.nonce = ctx, key, at, cost, units(cost), nonce
+	a.ctx, a.key, a.at, a.cost, a.nonce = ctx, key, at, cost, nonce
 	b.join(a)
 	caller := callerOf(ctx)
 	select {
@@ -147,8 +147,8 @@ func (b *batches) take(batch []*ask) []*ask {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	n, cost := 0, int64(0)
-	for ; n < min(len(b.waiting), batchSize) && (n == 0 || cost+b.waiting[n].units <= batchUnits); n++ {
-		cost += max(b.waiting[n].units, 1)
+	for ; n < min(len(b.waiting), batchSize) && (n == 0 || cost+b.waiting[n].cost <= batchUnits); n++ {
+		cost += max(b.waiting[n].cost, 1)
 	}
 	batch = append(batch, b.waiting[:n]...)
 	b.waiting = slices.Delete(b.waiting, 0, n)
@@ -164,7 +164,7 @@ func (b *batches) send(batch []*ask) {
 	args[0], args[1], args[2] = b.window, b.max, b.floor
 	var end time.Time
 	for i, a := range batch {
-		keys[i], args = a.key, append(args, a.at, a.cost, a.nonce)
+		keys[i], args = a.key, append(args, a.at, units(a.cost), a.nonce)
 		if deadline, ok := a.ctx.Deadline(); ok && deadline.After(end) {
 			end = deadline
 		}

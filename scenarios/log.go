@@ -35,7 +35,7 @@ type Log struct {
 	memory  int      // results up to which nothing is written
 	file    *os.File // nil until there is one
 	full    atomic.Bool
-	opening chan struct{}
+	open    func() error // the file, once
 	broken  atomic.Pointer[error]
 	errs    interned[error]
 	sources interned[limiter.Source]
@@ -53,7 +53,8 @@ type block struct {
 
 // NewLog has room for n results, all of them Missed.
 func NewLog(n int) *Log {
-	l := &Log{memory: inMemory, opening: make(chan struct{}, 1)}
+	l := &Log{memory: inMemory}
+	l.open = sync.OnceValue(l.create)
 	l.errs.text = func(err error) string { return err.Error() }
 	l.sources.text = func(s limiter.Source) string { return string(s) }
 	l.Grow(n)
@@ -96,9 +97,9 @@ func (l *Log) Set(i int, r Result) {
 
 // spill writes a block, which nobody sets any more, to disk.
 func (l *Log) spill(number int, b *block) {
-	file, err := l.open()
+	err := l.open()
 	if err == nil {
-		_, err = file.WriteAt(encode(b.records), int64(number)*blockSize*recordBytes)
+		_, err = l.file.WriteAt(encode(b.records), int64(number)*blockSize*recordBytes)
 	}
 	if err != nil {
 		l.full.Store(true)
@@ -107,21 +108,16 @@ func (l *Log) spill(number int, b *block) {
 	b.records, b.onDisk = nil, true
 }
 
-func (l *Log) open() (*os.File, error) {
-	l.opening <- struct{}{}
-	defer func() { <-l.opening }()
-	if l.file != nil {
-		return l.file, nil
-	}
+func (l *Log) create() error {
 	file, err := os.CreateTemp("", "rlbench-results-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// Without a name it is gone with the program, however that ends. Where an open
 	// file has to have one, Close removes it.
 	_ = os.Remove(file.Name())
 	l.file = file
-	return file, nil
+	return nil
 }
 
 // Close removes what is on disk. Results cannot be read any more.
