@@ -56,9 +56,14 @@ func TestRealTimeEndsEarly(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls atomic.Int64
+		cancelled := make(chan struct{})
 		c := config(p, decide(func(ctx context.Context, r limiter.Request) (limiter.Decision, error) {
-			if calls.Add(1) == 20 {
+			switch n := calls.Add(1); {
+			case n == 20:
 				cancel()
+				close(cancelled)
+			case n > 20: // however long the one that cancels is kept waiting for a core
+				<-cancelled
 			}
 			return admit(ctx, r)
 		}))
