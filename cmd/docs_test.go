@@ -15,7 +15,6 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/limiter/faulty"
 	"github.com/rlbench/rlbench/scenarios"
-	"github.com/rlbench/rlbench/scenarios/oracle"
 )
 
 // docs/scenarios.md is made of the built-ins, so that it cannot say anything else
@@ -59,7 +58,7 @@ func scenarioDocs(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&index, "| [%s](#%s) | %s | %s |\n", b.Name, b.Name, s.Description, exposes(p))
+		fmt.Fprintf(&index, "| [%s](#%s) | %s | %s |\n", b.Name, b.Name, s.Description, exposes(t, p))
 		prose := leadingComment(b)
 		if prose == "" {
 			t.Errorf("scenario %s has no comment that says what it is for", b.Name)
@@ -106,10 +105,10 @@ func leadingComment(b scenarios.Builtin) string {
 }
 
 // exposes sums up what algorithms do under a plan that an exact limiter would not.
-func exposes(p *scenarios.Plan) string {
+func exposes(t *testing.T, p *scenarios.Plan) string {
 	var peaks, denials []string
 	for _, a := range limiter.Algorithms {
-		m := oracle.Expect(p, a).Measures
+		m := expect(t, p, a).Measures
 		// A changed limit has no one factor.
 		if m.PeakInWindow > m.Limit && m.Limit > 0 {
 			peaks = append(peaks, fmt.Sprintf("%s %.2f×", a.Name, float64(m.PeakInWindow)/float64(m.Limit)))

@@ -224,7 +224,9 @@ func (e *experiment) requests(s loaded, name string) int64 {
 		return 2 * int64(len(s.plan.Arrivals)) // and the control run
 	}
 	if claimed := target.Claims(name, e.model); claimed != nil && s.plan.Retries() {
-		return oracle.Expect(s.plan, *claimed).Measures.Planned
+		if e, err := oracle.Expect(s.plan, *claimed); err == nil {
+			return e.Measures.Planned
+		}
 	}
 	return int64(len(s.plan.Arrivals))
 }

@@ -94,7 +94,10 @@ func writePlan(w io.Writer, s loaded, model string, arrivals bool) error {
 			fmt.Fprintf(t, "%s\tclaims nothing\n", name)
 			continue
 		}
-		e := oracle.Expect(p, *algorithm)
+		e, err := oracle.Expect(p, *algorithm)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(t, "%s\t%s%d\t%s\t%d\t%d%s\t%d\n", name, sends(strconv.FormatInt(e.Measures.Planned, 10)), e.Measures.Admitted, admittedByPhase(e), e.Measures.Denied,
 			e.Measures.PeakInWindow, overLimit(e.Measures), e.Promise.MaxInWindow)
 	}

@@ -3,11 +3,15 @@ package limiter
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/rlbench/rlbench/scripts"
 )
@@ -20,7 +24,8 @@ const (
 	// that costs more by itself: a log writes each.
 	batchUnits = 256
 	// batchFlights is how many calls of a policy are on their way at most: with one,
-	// the server would have nothing to do while its replies are handed out.
+	// the server would have nothing to do while its replies are handed out. All policies
+	// of a pipeline together have as many as leave the pool a connection for each.
 	batchFlights = 2
 )
 
@@ -29,9 +34,12 @@ const (
 // on their way goes with the next. It is safe for concurrent use; its goroutines end
 // when nobody waits.
 type batches struct {
-	pipeline           *Pipeline
-	batch, single      *Script
-	window, max, floor any
+	pipeline             *Pipeline
+	batch, plain, single *Script // of many requests, and of one, without and with the pipeline
+	window, max, floor   any
+
+	// apart is set once a server has refused keys of several slots.
+	apart atomic.Bool
 
 	mutex   sync.Mutex
 	waiting []*ask
@@ -55,26 +63,47 @@ type ask struct {
 // cluster, and for a script that is no function body.
 func newBatches(client Processor, b budget, floor any) *batches {
 	p, ok := client.(*Pipeline)
-	if !ok || isCluster(client) || strings.HasPrefix(b.algorithm.Script, "#!") {
+	if !ok || p.Apart || isCluster(client) || strings.HasPrefix(b.algorithm.Script, "#!") {
 		return nil
 	}
 	return &batches{
 		free:     sync.Pool{New: func() any { return &ask{done: make(chan struct{}, 1)} }},
 		pipeline: p, window: b.window, max: b.max, floor: floor,
 		batch:  NewScript(p.client, scripts.Batch(b.algorithm.Script)),
-		single: NewScript(p.client, b.algorithm.Script),
+		plain:  NewScript(p.client, b.algorithm.Script),
+		single: NewScript(p, b.algorithm.Script),
 	}
 }
 
 // run returns the reply of the algorithm's script, as Script.Run does and with its
 // errors. A caller whose time is over before the request was sent takes it back.
 func (b *batches) run(ctx context.Context, key string, at any, cost int64, nonce string) (any, error) {
+	if b.apart.Load() {
+		return b.alone(ctx, key, at, cost, nonce)
+	}
 	defer b.pipeline.asking.Add(-1)
 	if b.pipeline.asking.Add(1) <= int64(b.pipeline.Few) {
-		return b.single.Run(ctx, []string{key}, at, b.window, b.max, units(cost), nonce, b.floor)
+		return b.plain.Run(ctx, []string{key}, at, b.window, b.max, units(cost), nonce, b.floor)
 	}
 	a := b.free.Get().(*ask)
 	a.ctx, a.key, a.at, a.cost, a.nonce = ctx, key, at, cost, nonce
+	reply, err := b.wait(ctx, a)
+	if err != nil && redis.HasErrorPrefix(err, "CROSSSLOT") {
+		// The client leads to a cluster, which refused the call as a whole: nothing was
+		// counted, and nobody need be refused for it.
+		b.apart.Store(true)
+		return b.alone(ctx, key, at, cost, nonce)
+	}
+	return reply, err
+}
+
+// alone sends a request in no company but that of a write.
+func (b *batches) alone(ctx context.Context, key string, at any, cost int64, nonce string) (any, error) {
+	return b.single.Run(ctx, []string{key}, at, b.window, b.max, units(cost), nonce, b.floor)
+}
+
+// wait lets a request go with others, and returns what became of it.
+func (b *batches) wait(ctx context.Context, a *ask) (any, error) {
 	b.join(a)
 	caller := callerOf(ctx)
 	select {
@@ -98,7 +127,7 @@ func (b *batches) collect(a *ask) (any, error) {
 // abandon ends the wait for a reply, for a reason.
 func (b *batches) abandon(a *ask, why error) (any, error) {
 	if b.leave(a) {
-		return nil, fmt.Errorf("decide in Redis: %w: %w", errNoConnection, why)
+		return nil, fmt.Errorf("decide in Redis: %w: %w", errTakenBack, why)
 	}
 	select {
 	case <-a.done: // after all
@@ -133,12 +162,16 @@ func (b *batches) leave(a *ask) bool {
 func (b *batches) fly() {
 	var batch []*ask
 	for {
+		b.pipeline.flights <- struct{}{}
 		runtime.Gosched() // those who are about to ask come along
 		batch = b.take(batch[:0])
+		if len(batch) > 0 {
+			b.send(batch)
+		}
+		<-b.pipeline.flights
 		if len(batch) == 0 {
 			return
 		}
-		b.send(batch)
 	}
 }
 
@@ -202,8 +235,11 @@ func errorText(reply any) (string, bool) {
 		return "", false
 	}
 	text, ok := values[0].(string)
-	return text, ok
+	// Redis before 7 tells a script where in it a command has failed.
+	return raisedAt.ReplaceAllString(text, ""), ok
 }
+
+var raisedAt = regexp.MustCompile(`^@?user_script: ?\d+: `)
 
 // answer is an error that the server answered one request of a batch with.
 type answer string

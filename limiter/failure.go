@@ -53,7 +53,10 @@ func classify(err error) error {
 	return fmt.Errorf("decide in Redis: %w: %w", ErrUnknown, err)
 }
 
-var errNoConnection = errors.New("no connection came free")
+var (
+	errNoConnection = errors.New("no connection came free")
+	errTakenBack    = errors.New("nothing was sent: it waited for calls that are on their way")
+)
 
 // certain reports whether the error proves that nothing was counted: Redis
 // answered with an error, or the command never left. A connection that was

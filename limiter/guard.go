@@ -57,7 +57,7 @@ func habits(client Processor) (reading time.Duration, room int) {
 	switch c := client.(type) {
 	case *Pipeline:
 		reading, _ = habits(c.client)
-		return reading, math.MaxInt // nobody queues for a connection
+		return reading, math.MaxInt // it has no more calls on their way than connections
 	case interface{ Options() *redis.Options }:
 		reading, room = c.Options().ReadTimeout, c.Options().PoolSize
 	case interface{ Options() *redis.ClusterOptions }:
@@ -135,7 +135,7 @@ func classOf(ctx context.Context, err error) Trouble {
 		return TroubleCancelled
 	case overdue(ctx):
 		return TroubleOverdue
-	case errors.Is(err, errNoConnection):
+	case errors.Is(err, errNoConnection), errors.Is(err, errTakenBack):
 		return TroubleNoConnection
 	case undialled(err):
 		return TroubleDial

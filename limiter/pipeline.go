@@ -25,14 +25,19 @@ type Pipeliner interface {
 // script; and it costs a lone caller a goroutine switch or two, so few callers at a
 // time are sent one by one.
 //
-// What a Limiter promises stays: each request is sent at most once, and to the
-// node that has its key. One call has keys of many slots, so a client that is not a
-// *redis.ClusterClient must not lead to a cluster. A caller whose time is over goes; what it leaves behind may be
-// sent later yet, so its error wraps ErrUnknown, unless it could take its request
-// back. Requests share a call or a connection, and its fate: when it breaks, that of
-// all that have no reply yet is unknown, also of those that were first to find out that
-// the server had restarted; and a reply that does not come holds up all others until
-// the client's ReadTimeout, so let that be little more than Config.Timeout.
+// What a Limiter promises stays: each request is sent at most once, and to the node that
+// has its key. A caller whose time is over goes; what it leaves behind may be sent later
+// yet, so its error wraps ErrUnknown, unless it could take its request back. Requests
+// share a call or a connection, and its fate: when it breaks, that of all that have no
+// reply yet is unknown, also of those that were first to find out that the server had
+// restarted; and a reply that does not come holds up all others until the client's
+// ReadTimeout, so let that be little more than Config.Timeout. A call of several
+// callers carries the values of nobody's context: hooks of the client see no parent of
+// a trace there.
+//
+// One call has keys of many slots. A cluster behind a client that is not a
+// *redis.ClusterClient refuses that, and requests then go by themselves; but a proxy
+// that spreads keys over servers looks at the first key of a call only: set Apart.
 //
 // It is safe for concurrent use, may be shared by limiters of all kinds, and ends
 // when its client is closed.
@@ -41,10 +46,15 @@ type Pipeline struct {
 	// connection of its own. Zero is nobody. NewPipeline sets it to 4, or to the size
 	// of the client's pool if that is smaller; change it before the first use.
 	Few int
+	// Apart is that no two requests share a call of a script, only a write. Set it where
+	// a proxy sends a call to the server of its first key (Envoy and twemproxy do),
+	// before limiters are made.
+	Apart bool
 
-	client Pipeliner
-	pipe   *redis.AutoPipeliner
-	asking atomic.Int64 // callers
+	client  Pipeliner
+	pipe    *redis.AutoPipeliner
+	flights chan struct{} // a place for each call of several requests
+	asking  atomic.Int64  // callers
 }
 
 var _ Processor = (*Pipeline)(nil)
@@ -68,7 +78,9 @@ func NewPipeline(client Pipeliner) (*Pipeline, error) {
 		return nil, fmt.Errorf("new pipeline: %w", err)
 	}
 	_, connections := habits(client)
-	return &Pipeline{client: client, pipe: pipe, Few: min(few, connections)}, nil
+	lone := min(few, connections)
+	calls := max(1, connections-lone-1) // and one connection is the other pipeline's
+	return &Pipeline{client: client, pipe: pipe, Few: lone, flights: make(chan struct{}, calls)}, nil
 }
 
 // Process sends a command and waits for its reply, or for the end of the context.
@@ -77,7 +89,14 @@ func (p *Pipeline) Process(ctx context.Context, cmd redis.Cmder) error {
 	if p.asking.Add(1) <= int64(p.Few) {
 		return p.client.Process(ctx, cmd)
 	}
-	err := p.pipe.Submit(ctx, cmd).WaitContext(ctx)
+	reply := p.pipe.Submit(ctx, cmd)
+	if caller := callerOf(ctx); caller != ctx && caller.Done() != nil {
+		waiting, leave := context.WithCancel(ctx)
+		defer leave()
+		defer context.AfterFunc(caller, leave)()
+		ctx = waiting
+	}
+	err := reply.WaitContext(ctx)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		// The client's own word for a wait that ended before anything was sent is the
 		// bare error of the context: here that is not known.

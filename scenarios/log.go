@@ -1,7 +1,7 @@
 package scenarios
 
 import (
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -21,8 +21,9 @@ const (
 
 // Log holds the results of a run while it goes on and until it is judged. They are
 // packed, in half the memory of a Result; those of a long run go to a temporary file
-// without a name as they come, so that its memory does not grow with them. Where that
-// file cannot be written, for want of space, they stay in memory.
+// without a name as they come, so that its memory does not grow with them. It is in
+// TMPDIR, or else in /var/tmp, because /tmp is memory in many places. Where it cannot
+// be written, for want of space, they stay in memory.
 //
 // Instants of decisions are cut to microseconds, and errors of one text are one error.
 //
@@ -34,6 +35,9 @@ type Log struct {
 	told    atomic.Int64
 	memory  int      // results up to which nothing is written
 	file    *os.File // nil until there is one
+	named   bool     // it has to be removed
+	closed  bool
+	pages   pages // of it
 	full    atomic.Bool
 	open    func() error // the file, once
 	broken  atomic.Pointer[error]
@@ -109,60 +113,86 @@ func (l *Log) spill(number int, b *block) {
 }
 
 func (l *Log) create() error {
-	file, err := os.CreateTemp("", "rlbench-results-")
+	file, err := temporary()
 	if err != nil {
 		return err
 	}
 	// Without a name it is gone with the program, however that ends. Where an open
 	// file has to have one, Close removes it.
-	_ = os.Remove(file.Name())
-	l.file = file
+	l.file, l.named = file, os.Remove(file.Name()) != nil
+	l.pages.file = file
 	return nil
 }
 
-// Close removes what is on disk. Results cannot be read any more.
+func temporary() (*os.File, error) {
+	if os.Getenv("TMPDIR") == "" {
+		if file, err := os.CreateTemp("/var/tmp", "rlbench-results-"); err == nil {
+			return file, nil
+		}
+	}
+	return os.CreateTemp("", "rlbench-results-")
+}
+
+// Close removes what is on disk. Results cannot be read any more, wherever they are.
 func (l *Log) Close() error {
-	if l == nil || l.file == nil {
+	if l == nil || l.closed {
+		return nil
+	}
+	l.closed = true
+	if l.file == nil {
 		return nil
 	}
 	err := l.file.Close()
-	_ = os.Remove(l.file.Name())
+	l.pages.forget()
+	if l.named {
+		l.named = false
+		err = errors.Join(err, os.Remove(l.file.Name()))
+	}
 	return err
 }
 
 // At is one result.
 func (l *Log) At(i int) Result {
+	if l.closed {
+		l.breaks(os.ErrClosed)
+		return Result{}
+	}
 	switch b := l.blocks[i/blockSize]; {
 	case b.records != nil:
 		return l.unpack(&b.records[i%blockSize])
 	case !b.onDisk:
 		return Result{}
 	}
-	var bytes [recordBytes]byte
-	if _, err := l.file.ReadAt(bytes[:], int64(i)*recordBytes); err != nil {
+	r, err := l.pages.record(i)
+	if err != nil {
 		l.breaks(err)
 	}
-	r := decode(bytes[:])
 	return l.unpack(&r)
 }
 
 // All are all results, in order.
 func (l *Log) All() iter.Seq2[int, Result] {
 	return func(yield func(int, Result) bool) {
-		records := make([]record, blockSize)
+		if l.closed {
+			l.breaks(os.ErrClosed)
+			return
+		}
+		var buffer []record
 		for number, b := range l.blocks {
-			block := records
-			switch {
-			case b.onDisk:
-				l.read(number, records)
-			case b.records != nil:
-				block = b.records
-			default: // nobody has set one
-				clear(records)
+			records := b.records
+			if records == nil {
+				if buffer == nil {
+					buffer = make([]record, blockSize)
+				}
+				records = buffer
+				clear(records) // as if nobody had set one
+				if b.onDisk {
+					l.read(number, records)
+				}
 			}
 			first := number * blockSize
-			for i := range block[:min(blockSize, max(l.n-first, 0))] {
-				if !yield(first+i, l.unpack(&block[i])) {
+			for i := range records[:min(blockSize, max(l.n-first, 0))] {
+				if !yield(first+i, l.unpack(&records[i])) {
 					return
 				}
 			}
@@ -174,6 +204,7 @@ func (l *Log) read(number int, records []record) {
 	bytes := make([]byte, len(records)*recordBytes)
 	if _, err := l.file.ReadAt(bytes, int64(number)*blockSize*recordBytes); err != nil {
 		l.breaks(err)
+		return
 	}
 	for i := range records {
 		records[i] = decode(bytes[i*recordBytes:])
@@ -181,7 +212,7 @@ func (l *Log) read(number int, records []record) {
 }
 
 func (l *Log) breaks(err error) {
-	err = fmt.Errorf("read results of a long run from %s: %w", os.TempDir(), err)
+	err = fmt.Errorf("read results of a long run from a temporary file: %w", err)
 	l.broken.CompareAndSwap(nil, &err)
 }
 
@@ -191,21 +222,4 @@ func (l *Log) Err() error {
 		return *err
 	}
 	return nil
-}
-
-func encode(records []record) []byte {
-	bytes := make([]byte, 0, len(records)*recordBytes)
-	for i := range records {
-		for _, word := range records[i] {
-			bytes = binary.LittleEndian.AppendUint64(bytes, word)
-		}
-	}
-	return bytes
-}
-
-func decode(bytes []byte) (r record) {
-	for i := range r {
-		r[i] = binary.LittleEndian.Uint64(bytes[8*i:])
-	}
-	return r
 }

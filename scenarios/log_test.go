@@ -88,6 +88,15 @@ func TestLog(t *testing.T) {
 					t.Errorf("place %d (-want +got):\n%s", i, diff)
 				}
 			}
+			// In an order in which pages are seen, lost to others and seen again.
+			l.Pages(10)
+			for step := range 101 {
+				for i := step; i < n; i += 101 {
+					if got := l.At(i); got.Planned != want(i).Planned || !got.Decision.At.Equal(want(i).Decision.At) {
+						t.Fatalf("place %d: got %+v, want %+v", i, got, want(i))
+					}
+				}
+			}
 			l.Cut(5000)
 			for i := range l.All() {
 				places = i + 1
@@ -102,19 +111,27 @@ func TestLog(t *testing.T) {
 // TestLogThatCannotBeRead says so, instead of judging what is not there.
 func TestLogThatCannotBeRead(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	l := scenarios.NewLog(0)
-	l.InMemory(0)
-	for i := range 4096 {
-		l.Append(anyResult(i))
-	}
-	if err := l.Err(); err != nil {
-		t.Error(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	l.At(7)
-	if err := l.Err(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("got error %v, want that it is closed", err)
+	for _, memory := range []int{0, 10_000} {
+		for name, read := range map[string]func(*scenarios.Log){
+			"one": func(l *scenarios.Log) { l.At(7) },
+			"all": func(l *scenarios.Log) {
+				for i := range l.All() {
+					t.Errorf("memory for %d: there is a number %d", memory, i)
+				}
+			},
+		} {
+			l := scenarios.NewLog(0)
+			l.InMemory(memory)
+			for i := range 4096 {
+				l.Append(anyResult(i))
+			}
+			if err := errors.Join(l.Err(), l.Close(), l.Close()); err != nil {
+				t.Error(err)
+			}
+			read(l)
+			if err := l.Err(); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("memory for %d, %s: got error %v, want that it is closed", memory, name, err)
+			}
+		}
 	}
 }

@@ -54,7 +54,7 @@ func TestAttacksCanBeReadBack(t *testing.T) {
 			l := limitOf(t, text)
 			k := attack(t, a, l, oracle.AdversaryOptions{MaxSteps: 500_000})
 			s, p := planOf(t, k)
-			if got := oracle.Expect(p, a).Measures; got.PeakInWindow != k.Found || s.Limit != l {
+			if got := expect(t, p, a).Measures; got.PeakInWindow != k.Found || s.Limit != l {
 				t.Errorf("%s %s: the file gets %d into a window of %s, the attack says %d\n%s", a.Name, l, got.PeakInWindow, s.Limit, k.Found, k.Scenario("attack"))
 			}
 			if len(s.Checks) != 1 || s.Checks[0].Algorithm != a.Name || s.Checks[0].Metric != "peak_in_window" || s.Checks[0].Op != "==" {
@@ -79,7 +79,7 @@ func TestLongAttacksHaveFewPhases(t *testing.T) {
 	}
 	k.Steps = append(k.Steps, oracle.Step{At: 3 * time.Minute, Offered: 2, Cost: 3})
 	s, p := planOf(t, k)
-	if got := oracle.Expect(p, limiter.GCRA).Measures.PeakInWindow; got != 119 {
+	if got := expect(t, p, limiter.GCRA).Measures.PeakInWindow; got != 119 {
 		t.Errorf("%d in a window, want 119", got)
 	}
 	var phases []string

@@ -14,8 +14,9 @@ var errExpected = errors.New("refused on purpose")
 // Expect is what an algorithm does with a plan if every request is decided at
 // its planned instant, by the model alone. It needs no Redis. Its Promise is that
 // of one clock, even where the senders' differ. Faults do what they do when time is
-// virtual: they refuse, lose and forget, and take no time.
-func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
+// virtual: they refuse, lose and forget, and take no time. The error is that of a log
+// on disk that cannot be read.
+func Expect(p *scenarios.Plan, a limiter.Algorithm) (*scenarios.Judgement, error) {
 	virtual := *p
 	virtual.Clock = scenarios.Virtual
 	if p.Clock == scenarios.Server { // one clock, whatever the senders' say
@@ -49,5 +50,5 @@ func Expect(p *scenarios.Plan, a limiter.Algorithm) *scenarios.Judgement {
 	}
 	worst := a.Worst(loosest(p)) + int64(len(losses(c)))*loosest(p).Max
 	j.Promise = &scenarios.Promise{MaxInWindow: worst, Admitted: perIdentity.most, Kept: perIdentity.most <= worst}
-	return j
+	return j, results.Err()
 }

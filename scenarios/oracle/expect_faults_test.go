@@ -94,7 +94,7 @@ func TestExpectUnderEachFault(t *testing.T) {
 		p := troubled(t, row.rest, [3]int{6, 6, 12}, row.fault)
 		covered[p.Faults[0].Kind] = true
 		for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Log, limiter.Counter} {
-			if got := byPhase(oracle.Expect(p, a)); got != row.want {
+			if got := byPhase(expect(t, p, a)); got != row.want {
 				t.Errorf("%s %s%s: %s, want %s (%s)", a.Name, row.rest, row.fault, got, row.want, row.why)
 			}
 		}
@@ -111,7 +111,7 @@ func TestExpectDenialsWhereNothingIsWritten(t *testing.T) {
 	for _, kind := range []string{"readonly", "oom"} {
 		p := troubled(t, "", [3]int{10, 6, 6}, "at: during, kind: "+kind)
 		for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Log, limiter.Counter} {
-			if got := byPhase(oracle.Expect(p, a)); got != "10 0/6 0/6" {
+			if got := byPhase(expect(t, p, a)); got != "10 0/6 0/6" {
 				t.Errorf("%s, %s: %s, want 10 0/6 0/6", a.Name, kind, got)
 			}
 		}
@@ -134,7 +134,7 @@ func TestExpectSeveralFaults(t *testing.T) {
 	} {
 		p := troubled(t, "", [3]int{6, 6, 12}, row.faults...)
 		for _, a := range []limiter.Algorithm{limiter.Fixed, limiter.Log} {
-			if got := byPhase(oracle.Expect(p, a)); got != row.want {
+			if got := byPhase(expect(t, p, a)); got != row.want {
 				t.Errorf("%s %q: %s, want %s (%s)", a.Name, row.faults, got, row.want, row.why)
 			}
 		}
@@ -180,7 +180,7 @@ func TestExpectWhatTheorySays(t *testing.T) {
 		p := planIn(t, string(b.Source))
 		for i, name := range []string{"fixed", "log", "counter", "gcra"} {
 			a, _ := limiter.Named(name)
-			j := oracle.Expect(p, a)
+			j := expect(t, p, a)
 			if got := row.of(j); got != row.want[i] {
 				t.Errorf("row %s, %s, %s: %d, want %d (%s)", row.row, row.scenario, name, got, row.want[i], row.why)
 			}
@@ -206,7 +206,7 @@ func TestPromiseGrowsWithLosses(t *testing.T) {
 		{[]string{"at: during, kind: failover"}, 30, "what came last is lost"},
 	} {
 		p := troubled(t, "", [3]int{1, 1, 1}, row.faults...)
-		if got := oracle.Expect(p, limiter.Fixed).Promise.MaxInWindow; got != row.want {
+		if got := expect(t, p, limiter.Fixed).Promise.MaxInWindow; got != row.want {
 			t.Errorf("%q: expected %d, want %d (%s)", row.faults, got, row.want, row.why)
 		}
 		c := &oracle.Case{Plan: p, Edge: p.Edge(), Name: "tested", Algorithm: &limiter.Fixed, Results: make(scenarios.ResultList, len(p.Arrivals))}
@@ -236,8 +236,23 @@ faults:
 `)
 	// Two at once; the third is told 10 s, meets a server that refuses, and what
 	// fails is not sent again; the client goes on with the fourth.
-	j := oracle.Expect(p, limiter.Fixed)
+	j := expect(t, p, limiter.Fixed)
 	if got := byPhase(j); got != "2/1!1 0!1" {
 		t.Errorf("got %s", got)
 	}
+}
+
+// expect is what oracle.Expect says, which has an error only for a disk that cannot be
+// read.
+func expect(t interface {
+	Helper()
+	Fatal(...any)
+}, p *scenarios.Plan, a limiter.Algorithm,
+) *scenarios.Judgement {
+	t.Helper()
+	j, err := oracle.Expect(p, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
 }

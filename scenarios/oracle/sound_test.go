@@ -135,7 +135,7 @@ func TestNobodyIsAccusedWrongly(t *testing.T) {
 					if o := j.Measures.Overcounted; o.Used > o.Sent {
 						t.Errorf("a sound limiter counted %d units of %d", o.Used, o.Sent)
 					}
-					e := oracle.Expect(p, a)
+					e := expect(t, p, a)
 					if diff := cmp.Diff(e.Measures, j.Measures); diff != "" {
 						t.Errorf("expected and measured differ (-want +got):\n%s", diff)
 					}

@@ -250,7 +250,7 @@ func TestClockLostBetweenAttempts(t *testing.T) {
 		return 0, nil
 	}
 	h := run(t, t.Context(), c)
-	if !errors.Is(h.Lost, gone) || h.Attempts != 1 || sent(h) != 2 || h.Misplaced != 2 {
-		t.Errorf("lost %v, %d attempts, %d sent, %d misplaced", h.Lost, h.Attempts, sent(h), h.Misplaced)
+	if n := sent(h); !errors.Is(h.Lost, gone) || h.Attempts != 1 || n != 2 || h.Misplaced != 2 || h.Results.Err() != nil {
+		t.Errorf("lost %v, %d attempts, %d sent, %d misplaced, log %v", h.Lost, h.Attempts, n, h.Misplaced, h.Results.Err())
 	}
 }
