@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -25,7 +26,7 @@ const (
 	batchUnits = 256
 	// batchFlights is how many calls of a policy are on their way at most: with one,
 	// the server would have nothing to do while its replies are handed out. All policies
-	// of a pipeline together have as many as leave the pool a connection for each.
+	// of a pipeline together have as many as the client has connections for.
 	batchFlights = 2
 )
 
@@ -59,8 +60,8 @@ type ask struct {
 	done      chan struct{}
 }
 
-// newBatches is nil where requests cannot share a call: without a pipeline, on a
-// cluster, and for a script that is no function body.
+// newBatches is nil where requests cannot share a call: without a pipeline, or where it
+// sets them apart, on a cluster, and for a script that is no function body.
 func newBatches(client Processor, b budget, floor any) *batches {
 	p, ok := client.(*Pipeline)
 	if !ok || p.Apart || isCluster(client) || strings.HasPrefix(b.algorithm.Script, "#!") {
@@ -88,7 +89,7 @@ func (b *batches) run(ctx context.Context, key string, at any, cost int64, nonce
 	a := b.free.Get().(*ask)
 	a.ctx, a.key, a.at, a.cost, a.nonce = ctx, key, at, cost, nonce
 	reply, err := b.wait(ctx, a)
-	if err != nil && redis.HasErrorPrefix(err, "CROSSSLOT") {
+	if _, own := errors.AsType[answer](err); err != nil && !own && redis.HasErrorPrefix(err, "CROSSSLOT") {
 		// The client leads to a cluster, which refused the call as a whole: nothing was
 		// counted, and nobody need be refused for it.
 		b.apart.Store(true)
@@ -162,13 +163,13 @@ func (b *batches) leave(a *ask) bool {
 func (b *batches) fly() {
 	var batch []*ask
 	for {
-		b.pipeline.flights <- struct{}{}
+		b.pipeline.depart()
 		runtime.Gosched() // those who are about to ask come along
 		batch = b.take(batch[:0])
 		if len(batch) > 0 {
 			b.send(batch)
 		}
-		<-b.pipeline.flights
+		b.pipeline.land()
 		if len(batch) == 0 {
 			return
 		}

@@ -57,7 +57,7 @@ func habits(client Processor) (reading time.Duration, room int) {
 	switch c := client.(type) {
 	case *Pipeline:
 		reading, _ = habits(c.client)
-		return reading, math.MaxInt // it has no more calls on their way than connections
+		return reading, math.MaxInt // callers wait for their turn in it, and can leave there
 	case interface{ Options() *redis.Options }:
 		reading, room = c.Options().ReadTimeout, c.Options().PoolSize
 	case interface{ Options() *redis.ClusterOptions }:

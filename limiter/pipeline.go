@@ -1,9 +1,11 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -43,18 +45,22 @@ type Pipeliner interface {
 // when its client is closed.
 type Pipeline struct {
 	// Few is up to how many callers at a time are sent one by one, each by a
-	// connection of its own. Zero is nobody. NewPipeline sets it to 4, or to the size
-	// of the client's pool if that is smaller; change it before the first use.
+	// connection of its own. Zero is nobody. NewPipeline sets it to 4, or to less where
+	// the client's pool would have no connection left for calls of several; change it
+	// before the first use.
 	Few int
 	// Apart is that no two requests share a call of a script, only a write. Set it where
 	// a proxy sends a call to the server of its first key (Envoy and twemproxy do),
 	// before limiters are made.
 	Apart bool
 
-	client  Pipeliner
-	pipe    *redis.AutoPipeliner
+	client      Pipeliner
+	pipe        *redis.AutoPipeliner
+	connections int
+	asking      atomic.Int64 // callers
+
+	first   sync.Once
 	flights chan struct{} // a place for each call of several requests
-	asking  atomic.Int64  // callers
 }
 
 var _ Processor = (*Pipeline)(nil)
@@ -78,10 +84,18 @@ func NewPipeline(client Pipeliner) (*Pipeline, error) {
 		return nil, fmt.Errorf("new pipeline: %w", err)
 	}
 	_, connections := habits(client)
-	lone := min(few, connections)
-	calls := max(1, connections-lone-1) // and one connection is the other pipeline's
-	return &Pipeline{client: client, pipe: pipe, Few: lone, flights: make(chan struct{}, calls)}, nil
+	return &Pipeline{client: client, pipe: pipe, connections: connections, Few: min(few, connections-1)}, nil
 }
+
+// depart waits until the client has a connection for another call of several requests,
+// beside those of lone callers.
+func (p *Pipeline) depart() {
+	p.first.Do(func() { p.flights = make(chan struct{}, max(1, p.connections-max(p.Few, 0))) })
+	p.flights <- struct{}{}
+}
+
+// land gives it back.
+func (p *Pipeline) land() { <-p.flights }
 
 // Process sends a command and waits for its reply, or for the end of the context.
 func (p *Pipeline) Process(ctx context.Context, cmd redis.Cmder) error {
@@ -90,17 +104,19 @@ func (p *Pipeline) Process(ctx context.Context, cmd redis.Cmder) error {
 		return p.client.Process(ctx, cmd)
 	}
 	reply := p.pipe.Submit(ctx, cmd)
-	if caller := callerOf(ctx); caller != ctx && caller.Done() != nil {
-		waiting, leave := context.WithCancel(ctx)
+	waiting, caller := ctx, callerOf(ctx)
+	if b, ok := ctx.(*bounded); ok && caller.Done() != nil {
+		// Of the round itself, which ends its children without a goroutine for each.
+		child, leave := context.WithCancel(b.Context)
 		defer leave()
 		defer context.AfterFunc(caller, leave)()
-		ctx = waiting
+		waiting = child
 	}
-	err := reply.WaitContext(ctx)
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		// The client's own word for a wait that ended before anything was sent is the
-		// bare error of the context: here that is not known.
-		return fmt.Errorf("wait for the reply of a pipeline: %w", err)
+	err := reply.WaitContext(waiting)
+	if waiting.Err() == nil || !errors.Is(err, waiting.Err()) {
+		return err
 	}
-	return err
+	// The client's own word for a wait that ended before anything was sent is the bare
+	// error of the context: here that is not known.
+	return fmt.Errorf("wait for the reply of a pipeline: %w", cmp.Or(caller.Err(), err))
 }

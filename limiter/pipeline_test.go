@@ -2,6 +2,7 @@ package limiter_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -87,8 +88,8 @@ func TestPipelineToAClusterByAPlainClient(t *testing.T) {
 	l := pipelined(t, client, limiter.LogPacked)
 	askAll(t, l)
 	refused := n.more.Load()
-	if refused == 0 {
-		t.Error("no call had many keys, so nothing was refused")
+	if connections := client.PoolStats().TotalConns; refused == 0 || connections > 2 {
+		t.Errorf("%d calls were refused, by %d connections; want some, and those of two calls at a time", refused, connections)
 	}
 	n.one.Store(0)
 	if err := l.Reset(t.Context(), limiter.Request{Key: "0"}); err != nil {
@@ -117,14 +118,31 @@ func TestPipelineApart(t *testing.T) {
 	}
 	p.Few, p.Apart = 0, true
 	c := config(limiter.Counter)
-	c.Policy, c.Timeout = "apart", 10*time.Second
+	c.Policy, c.Timeout = "apart-"+rand.Text(), 10*time.Second
 	l, err := limiter.New(p, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	askAll(t, l)
-	if n.more.Load() != 0 || n.one.Load() < 400 {
-		t.Errorf("%d calls with many keys, and %d with one, want 0 and 400", n.more.Load(), n.one.Load())
+	if connections := client.PoolStats().TotalConns; n.more.Load() != 0 || n.one.Load() < 400 || connections > 1 {
+		t.Errorf("%d calls with many keys, and %d with one, by %d connections, want 0, 400 and one", n.more.Load(), n.one.Load(), connections)
+	}
+}
+
+// TestBatchErrorsAreNoRefusal: an error of a script itself, whatever it says, has run,
+// and is not sent again.
+func TestBatchErrorsAreNoRefusal(t *testing.T) {
+	client := managed(t).Client()
+	a := limiter.Fixed
+	a.Name, a.Script = "mine", "redis.call('INCR', KEYS[1]) return redis.error_reply('CROSSSLOT mine')"
+	l := pipelined(t, client, a)
+	for range 3 {
+		if _, err := l.Allow(t.Context(), limiter.Request{Key: "a", At: t0}); !limiter.Answered(err) {
+			t.Errorf("got error %v, want the script's", err)
+		}
+	}
+	if n, err := client.Get(t.Context(), l.Keys("a")[0]).Int(); n != 3 || err != nil {
+		t.Errorf("counted %d times, error %v, want 3", n, err)
 	}
 }
 
@@ -134,7 +152,7 @@ func TestPipelineApart(t *testing.T) {
 func TestPipelineFlights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &held{
-			Client: redis.NewClient(limiter.Tune(&redis.Options{PoolSize: 7})), // four for lone callers, one for the other pipeline
+			Client: redis.NewClient(limiter.Tune(&redis.Options{PoolSize: 3})),
 			calls:  make(chan []string, 10), free: make(chan error),
 		}
 		defer h.Close()
@@ -142,9 +160,9 @@ func TestPipelineFlights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Few = 0
+		p.Few = 1 // who needs one of the three
 		leaving, leave := context.WithCancel(t.Context())
-		var errs [4]error
+		var errs [5]error
 		for i := range errs {
 			c := config(limiter.Fixed)
 			c.Policy, c.Timeout = fmt.Sprint("flights-", i), time.Minute
@@ -153,25 +171,37 @@ func TestPipelineFlights(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx := t.Context()
-			if i == 3 {
+			if i == 4 {
 				ctx = leaving
 			}
 			go func() { _, errs[i] = l.Allow(ctx, limiter.Request{Key: "a", At: t0}) }()
 			synctest.Wait()
 		}
-		if len(h.calls) != 2 {
-			t.Errorf("%d calls on their way, want 2", len(h.calls))
+		if len(h.calls) != 3 {
+			t.Errorf("%d calls on their way, want 3: the lone caller's and two more", len(h.calls))
 		}
 		leave()
 		synctest.Wait()
-		if err := errs[3]; !errors.Is(err, context.Canceled) || errors.Is(err, limiter.ErrUnknown) || !strings.Contains(err.Error(), "nothing was sent") {
+		if err := errs[4]; !errors.Is(err, context.Canceled) || errors.Is(err, limiter.ErrUnknown) || !strings.Contains(err.Error(), "nothing was sent") {
 			t.Errorf("left before it was sent: %v, want a certain fate", err)
 		}
-		for range 3 {
+		c := config(limiter.Fixed)
+		c.Policy, c.Timeout = "flights-short", time.Second
+		l, err := limiter.New(p, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Allow(t.Context(), limiter.Request{Key: "a", At: t0}); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, limiter.ErrUnknown) {
+			t.Errorf("waited for its turn until its time was over: %v, want a certain fate", err)
+		}
+		if n := l.Counters().Snapshot().Errors[limiter.TroubleNoConnection]; n != 1 {
+			t.Errorf("counted %v, want one that got no connection", l.Counters().Snapshot().Errors)
+		}
+		for range 4 {
 			h.free <- nil
 			synctest.Wait()
 		}
-		if len(h.calls) != 3 || errors.Join(errs[:3]...) != nil {
+		if len(h.calls) != 4 || errors.Join(errs[1:4]...) != nil { // what is no reply to one key is the lone caller's
 			t.Errorf("%d calls and errors %v, want one for each who stayed", len(h.calls), errs)
 		}
 	})
@@ -185,23 +215,25 @@ func TestPipelineCallerLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	heard := make(chan struct{}, 10)
+	heard, hangUp := make(chan struct{}, 10), make(chan struct{})
 	go func() {
 		for {
 			conn, err := mute.Accept()
 			if err != nil {
 				return
 			}
-			defer conn.Close()
 			go func() {
+				defer conn.Close()
 				if n, _ := conn.Read(make([]byte, 1)); n > 0 {
 					heard <- struct{}{}
 				}
+				<-hangUp
 			}()
 		}
 	}()
 	client := redis.NewClient(limiter.Tune(&redis.Options{Addr: mute.Addr().String(), ReadTimeout: time.Minute}))
 	defer client.Close()
+	defer close(hangUp) // or closing would wait for replies
 	p, err := limiter.NewPipeline(client)
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +253,17 @@ func TestPipelineCallerLeaves(t *testing.T) {
 	if _, err := l.Allow(ctx, limiter.Request{Key: "a", At: t0}); !errors.Is(err, context.Canceled) || !errors.Is(err, limiter.ErrUnknown) {
 		t.Errorf("got error %v, want that the caller left, and an unknown fate", err)
 	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := l.Allow(overtime{short}, limiter.Request{Key: "a", At: t0}); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v, want that of the caller's time", err)
+	}
 }
+
+// overtime is a context that ends before the deadline that it tells.
+type overtime struct{ context.Context }
+
+func (overtime) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // old is a client of a Redis that tells a script where in it a command has failed.
 type old struct{ *redis.Client }

@@ -5,3 +5,9 @@ func (l *Log) InMemory(n int) { l.memory = n }
 
 // Pages is how many pages of a log on disk are held, from now on.
 func (l *Log) Pages(n int) { l.pages.held = make([]page, n) }
+
+// Spilled is the name that the file of a log on disk had.
+func (l *Log) Spilled() string { return l.file.Name() }
+
+// Spoil makes what is on disk unreadable.
+func (l *Log) Spoil() error { return l.file.Truncate(0) }

@@ -212,7 +212,7 @@ func (l *Log) read(number int, records []record) {
 }
 
 func (l *Log) breaks(err error) {
-	err = fmt.Errorf("read results of a long run from a temporary file: %w", err)
+	err = fmt.Errorf("read the results of a run: %w", err)
 	l.broken.CompareAndSwap(nil, &err)
 }
 

@@ -15,8 +15,8 @@ const (
 	pagesHeld = 4096
 )
 
-// pages reads records of a file by their place, and keeps the pages that it saw last.
-// It is safe for concurrent use.
+// pages reads records of a file by their place, and keeps each page until one is read
+// that takes its place. It is safe for concurrent use.
 type pages struct {
 	file  io.ReaderAt
 	mutex sync.Mutex

@@ -3,8 +3,10 @@ package scenarios_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -108,30 +110,70 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogThatCannotBeRead says so, instead of judging what is not there.
+// logOf is a log of so many results, of which those beyond memory are on disk.
+func logOf(t *testing.T, n, memory int) *scenarios.Log {
+	t.Helper()
+	l := scenarios.NewLog(0)
+	l.InMemory(memory)
+	for i := range n {
+		l.Append(anyResult(i))
+	}
+	if err := l.Err(); err != nil {
+		t.Error(err)
+	}
+	return l
+}
+
+// TestLogThatCannotBeRead says so, instead of judging what is not there: neither what
+// was found nor what was not is taken for a result.
 func TestLogThatCannotBeRead(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, memory := range []int{0, 10_000} {
-		for name, read := range map[string]func(*scenarios.Log){
-			"one": func(l *scenarios.Log) { l.At(7) },
-			"all": func(l *scenarios.Log) {
-				for i := range l.All() {
-					t.Errorf("memory for %d: there is a number %d", memory, i)
-				}
-			},
-		} {
-			l := scenarios.NewLog(0)
-			l.InMemory(memory)
-			for i := range 4096 {
-				l.Append(anyResult(i))
+	reads := map[string]func(*scenarios.Log) scenarios.Result{
+		"one": func(l *scenarios.Log) scenarios.Result { return l.At(7) },
+		"all": func(l *scenarios.Log) (last scenarios.Result) {
+			for _, r := range l.All() {
+				last = r
 			}
-			if err := errors.Join(l.Err(), l.Close(), l.Close()); err != nil {
+			return last
+		},
+	}
+	for name, read := range reads {
+		for _, memory := range []int{0, 10_000} {
+			l := logOf(t, 4096, memory)
+			if err := errors.Join(l.Close(), l.Close()); err != nil {
 				t.Error(err)
 			}
-			read(l)
-			if err := l.Err(); !errors.Is(err, os.ErrClosed) {
-				t.Errorf("memory for %d, %s: got error %v, want that it is closed", memory, name, err)
+			if r := read(l); r != (scenarios.Result{}) || !errors.Is(l.Err(), os.ErrClosed) {
+				t.Errorf("closed, memory for %d, %s: got %+v and error %v", memory, name, r, l.Err())
 			}
 		}
+		l := logOf(t, 4096, 0)
+		defer l.Close()
+		if r := l.At(8); r == (scenarios.Result{}) { // a page that is held
+			t.Error("nothing is there")
+		}
+		if err := l.Spoil(); err != nil {
+			t.Fatal(err)
+		}
+		l.Pages(1) // which is that page no more
+		for range 2 {
+			if r := read(l); r != (scenarios.Result{}) || !errors.Is(l.Err(), io.EOF) {
+				t.Errorf("spoilt, %s: got %+v and error %v", name, r, l.Err())
+			}
+		}
+	}
+}
+
+// TestLogAvoidsMemory: /tmp is memory in many places, so without a TMPDIR it is not taken.
+func TestLogAvoidsMemory(t *testing.T) {
+	t.Setenv("TMPDIR", "")
+	want := "/var/tmp"
+	if info, err := os.Stat(want); err != nil || !info.IsDir() {
+		want = os.TempDir()
+	}
+	l := logOf(t, 4096, 0)
+	defer l.Close()
+	if got := filepath.Dir(l.Spilled()); got != want {
+		t.Errorf("results are in %s, want %s", got, want)
 	}
 }
