@@ -57,6 +57,7 @@ func (e *experiment) run() error {
 	env, err := e.open(stop)
 	defer e.closeServers()
 	if err == nil {
+		e.sinks.begin(report.Input{Command: e.command, Started: started, Env: env})
 		err = e.all(stop)
 	}
 	if stop.twice() {
@@ -146,15 +147,18 @@ func (e *experiment) publish(r *report.Report, signal os.Signal) error {
 		})
 	}
 	e.verdict = r.Verdict
-	if err := e.sinks.write(r); err != nil {
-		return err
-	}
 	code := verdictCode(r.Verdict)
 	switch {
 	case signal != nil:
 		code = signalCode(signal)
 	case e.lost != nil || e.refused():
 		code = exitTarget
+	}
+	if err := e.sinks.write(r); err != nil {
+		return err
+	}
+	if err := e.publishGitHub(&e.sinks, r, code); err != nil {
+		return err
 	}
 	if code == exitOK {
 		return nil

@@ -18,24 +18,25 @@ var colorModes = []string{"auto", "always", "never"}
 // sink is one place that the report goes to.
 type sink struct {
 	format  report.Format
-	path    string // "" is stdout
+	path    string    // "" is a stream of the program
+	out     io.Writer // that stream
 	options report.Options
 	file    *os.File
 	temp    string      // "" if written in place
 	mode    fs.FileMode // of the file, if it is written beside and moved
+	created bool        // in place, where there was nothing
+	lines   *report.Stream
+	failure error // of writing a line
 }
 
 // sinks are all places. They are opened before the first request is sent, so
 // that a run is never lost to a mistyped path.
-type sinks struct {
-	out io.Writer
-	all []*sink
-}
+type sinks struct{ all []*sink }
 
 // sinks reads the -o flags. A table goes to stdout unless something else does,
 // or --quiet is given.
 func (a *app) sinks(o *runOptions) (sinks, error) {
-	s := sinks{out: a.Out}
+	s := sinks{}
 	paths := map[string]bool{}
 	for _, text := range o.outputs {
 		name, path, _ := strings.Cut(text, "=")
@@ -49,14 +50,18 @@ func (a *app) sinks(o *runOptions) (sinks, error) {
 			return s, usagef("--output json=result.json", "--output %s: no path behind the =", text)
 		}
 		path = real(path)
+		one := &sink{format: format, path: path, out: a.Out}
+		if path == "" && format.Name == github {
+			path, one.out = "stderr", a.Err // where a workflow looks too, so that stdout stays the report's
+		}
 		if paths[path] {
 			return s, usagef("--output table --output json=result.json", "--output %s: two reports cannot go to the same place", text)
 		}
 		paths[path] = true
-		s.all = append(s.all, &sink{format: format, path: path})
+		s.all = append(s.all, one)
 	}
 	if !paths[""] && !o.quiet {
-		s.all = append(s.all, &sink{format: report.Formats[0]})
+		s.all = append(s.all, &sink{format: report.Formats[0], out: a.Out})
 	}
 	for _, one := range s.all {
 		if one.path == "" {
@@ -131,6 +136,10 @@ func (s *sink) open() error {
 	case err == nil && !info.Mode().IsRegular():
 		s.file, err = os.OpenFile(s.path, os.O_WRONLY, 0)
 		return err
+	case s.format.Streams: // what comes has to be there at once; what was there goes with the first line
+		s.created = err != nil
+		s.file, err = os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE, s.mode)
+		return err
 	case err == nil:
 		s.mode = info.Mode().Perm()
 	}
@@ -141,36 +150,78 @@ func (s *sink) open() error {
 }
 
 // write renders every report and puts the files in place, before anything goes
-// to stdout: whoever reads that may stop reading and end the program.
+// to stdout: whoever reads that may stop reading and end the program. A place that
+// cannot be written to does not keep the others from being written.
 func (s *sinks) write(r *report.Report) error {
+	var errs []error
 	for _, toFile := range []bool{true, false} {
 		for _, one := range s.all {
 			if toFile != (one.path != "") {
 				continue
 			}
 			var b bytes.Buffer
-			if err := one.format.Render(&b, r, one.options); err != nil {
-				return internal(err)
+			if one.lines == nil {
+				if err := one.format.Render(&b, r, one.options); err != nil {
+					return internal(err)
+				}
 			}
-			if err := one.deliver(b.Bytes(), s.out); err != nil {
-				return &problem{exitInternal, fmt.Errorf("write %s report: %w", one.format.Name, err), "make room, or choose another path: -o " + one.format.Name + "=PATH"}
+			if err := one.deliver(b.Bytes(), r); err != nil {
+				errs = append(errs, fmt.Errorf("write %s report: %w", one.format.Name, err))
 			}
 		}
 	}
-	return nil
+	if len(errs) == 0 {
+		return nil
+	}
+	name := s.all[0].format.Name
+	return &problem{exitInternal, errors.Join(errs...), "make room, or choose another path: -o " + name + "=PATH" + rescued(r)}
 }
 
-func (s *sink) deliver(data []byte, out io.Writer) error {
-	if s.path == "" {
-		_, err := out.Write(data)
+// rescued keeps a report that could not be put where it belongs, and says where.
+func rescued(r *report.Report) string {
+	if r == nil {
+		return ""
+	}
+	file, err := os.CreateTemp("", "rlbench-result-*.json")
+	if err != nil {
+		return ""
+	}
+	var b bytes.Buffer
+	err = errors.Join(report.Formats[1].Render(&b, r, report.Options{}), second(file.Write(b.Bytes())), file.Close())
+	if err != nil {
+		os.Remove(file.Name())
+		return ""
+	}
+	return "; what was measured is in " + file.Name() + ": rlbench report " + file.Name()
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func (s *sink) deliver(data []byte, r *report.Report) error {
+	if s.lines != nil {
+		err := s.failure
+		if err == nil {
+			err = s.lines.End(r)
+		}
+		if s.file != nil {
+			err = errors.Join(err, s.file.Close())
+			s.file = nil
+		}
 		return err
 	}
-	_, err := s.file.Write(data)
+	if s.path == "" {
+		_, err := s.out.Write(data)
+		return err
+	}
+	err := s.emptied()
+	if err == nil {
+		_, err = s.file.Write(data)
+	}
 	if s.temp != "" && err == nil {
 		err = s.file.Chmod(s.mode)
 	}
 	err = errors.Join(err, s.file.Close())
-	s.file = nil
+	s.file, s.created = nil, false
 	if err != nil || s.temp == "" {
 		return err
 	}
@@ -179,6 +230,44 @@ func (s *sink) deliver(data []byte, out io.Writer) error {
 	}
 	s.temp = ""
 	return nil
+}
+
+// emptied forgets what a file had that is written in place.
+func (s *sink) emptied() error {
+	if s.file == nil || !s.format.Streams {
+		return nil
+	}
+	info, err := s.file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return s.file.Truncate(0)
+}
+
+// begin starts what is written while the run goes on. What cannot be written is told
+// at the end.
+func (s *sinks) begin(in report.Input) {
+	for _, one := range s.all {
+		if !one.format.Streams {
+			continue
+		}
+		var w io.Writer = one.out
+		if one.path != "" {
+			w, one.failure = one.file, one.emptied()
+		}
+		var err error
+		one.lines, err = report.NewStream(w, in)
+		one.failure, one.created = errors.Join(one.failure, err), false
+	}
+}
+
+// add writes a case to where they are written as they come.
+func (s *sinks) add(c *report.Case) {
+	for _, one := range s.all {
+		if one.lines != nil && one.failure == nil {
+			one.failure = one.lines.Add(c)
+		}
+	}
 }
 
 // discard closes and removes what was not delivered.
@@ -190,6 +279,9 @@ func (s *sinks) discard() {
 		if one.temp != "" {
 			os.Remove(one.temp)
 		}
-		one.file, one.temp = nil, ""
+		if one.created {
+			os.Remove(one.path)
+		}
+		one.file, one.temp, one.created = nil, "", false
 	}
 }

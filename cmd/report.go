@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,12 +15,16 @@ import (
 
 func reportCommand(a *app) *cobra.Command {
 	var o runOptions
-	var schema bool
+	var schema, merge bool
 	c := &cobra.Command{
 		Use:   "report RESULT...",
 		Short: "Render saved results again, in any format",
+		Long: `Report renders results that were saved with -o json or -o jsonl, also one whose
+run was killed. With --merge it adds up results of the same traffic, such as those
+of several machines: counts add, percentiles are those of all samples together.`,
 		Example: `  rlbench run boundary-burst -o json=result.json
-  rlbench report result.json
+  rlbench report result.json -o markdown
+  rlbench report --merge one.json two.json -o json=both.json
   rlbench report --schema > rlbench.schema.json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if schema {
@@ -31,11 +36,12 @@ func reportCommand(a *app) *cobra.Command {
 			if len(args) == 0 {
 				return usagef("rlbench report result.json", "report: no result is named")
 			}
-			return renderSaved(a, &o, args)
+			return renderSaved(a, &o, args, merge)
 		},
 	}
 	f := c.Flags()
 	f.BoolVar(&schema, "schema", false, "print the JSON Schema of results")
+	f.BoolVar(&merge, "merge", false, "make one result of several of the same traffic")
 	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: "+formatList())
 	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")
 	complete(c, "output", formatNames)
@@ -53,18 +59,25 @@ func printSchema(a *app, args []string) error {
 
 // renderSaved writes every result in every format. Several results cannot share
 // a file, so paths are for one.
-func renderSaved(a *app, o *runOptions, names []string) error {
+func renderSaved(a *app, o *runOptions, names []string, merge bool) error {
 	if err := oneOf("color", o.color, colorModes); err != nil {
 		return err
 	}
-	var saved []*report.Report
+	var saved []report.Saved
 	var errs []error
 	for _, name := range names {
 		r, err := a.readResult(name)
-		saved, errs = append(saved, r), append(errs, err)
+		saved, errs = append(saved, report.Saved{Name: name, Report: r}), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return usage(err, "rlbench run boundary-burst -o json=result.json writes one")
+	}
+	if merge {
+		merged, err := report.Merge(saved)
+		if err != nil {
+			return usage(err, "merge results of the same scenario, limit and seed; rlbench report "+names[0]+" shows one")
+		}
+		saved = []report.Saved{{Report: merged}}
 	}
 	for _, r := range saved {
 		out, err := a.sinks(o)
@@ -72,24 +85,27 @@ func renderSaved(a *app, o *runOptions, names []string) error {
 			return err
 		}
 		if len(saved) > 1 && out.files() > 0 {
-			return usagef("rlbench report ONE.json -o table=one.txt", "report: %d results cannot be written to one file", len(saved))
+			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results cannot be written to one file", len(saved))
 		}
-		if len(saved) > 1 && slices.ContainsFunc(out.all, func(s *sink) bool { return s.format.Name == "json" }) {
-			return usagef("rlbench report ONE.json -o json", "report: %d results are not one JSON document", len(saved))
+		if len(saved) > 1 && slices.ContainsFunc(out.all, func(s *sink) bool { return !s.format.People }) {
+			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results are not one document of that format", len(saved))
 		}
-		if err := renderOne(out, r); err != nil {
+		if err := renderOne(a, out, r.Report); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func renderOne(out sinks, r *report.Report) error {
+func renderOne(a *app, out sinks, r *report.Report) error {
 	if err := out.open(); err != nil {
 		return err
 	}
 	defer out.discard()
-	return out.write(r)
+	if err := out.write(r); err != nil {
+		return err
+	}
+	return a.publishGitHub(&out, r, verdictCode(r.Verdict))
 }
 
 func (a *app) readResult(name string) (*report.Report, error) {

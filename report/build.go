@@ -79,139 +79,105 @@ func grouped(cases []Case) [][]*Case {
 // first, if there are several, then each run; in each the whole scenario first,
 // then its phases.
 func (r *Report) addGroup(group []*Case) error {
-	if group[0].Runs > 1 {
-		if err := r.addRows(group, 0); err != nil {
-			return err
-		}
-	}
+	var rows []Row
 	for _, c := range group {
-		if err := r.addRows([]*Case{c}, c.Run); err != nil {
+		own, err := rowsOf(c)
+		if err != nil {
 			return err
 		}
+		rows = append(rows, own...)
 	}
+	if group[0].Runs > 1 {
+		sums, err := sumRuns(rows)
+		if err != nil {
+			return err
+		}
+		rows = append(sums, rows...)
+	}
+	r.Rows = append(r.Rows, rows...)
 	return nil
 }
 
 const wholeScenario = -1
 
-func (r *Report) addRows(cases []*Case, run int) error {
-	phases := len(cases[0].Plan.Phases)
-	for phase := wholeScenario; phase < phases; phase++ {
-		row, err := newRow(cases, phase, run)
-		if err != nil {
-			return err
-		}
-		r.Rows = append(r.Rows, row)
+// rowsOf are the rows of a case.
+func rowsOf(c *Case) ([]Row, error) {
+	rows := []Row{rowOf(c, wholeScenario)}
+	for phase := range c.Plan.Phases {
+		row := rowOf(c, phase)
+		row.ServiceUS, row.ResponseUS = c.Timings.phases[phase].service, c.Timings.phases[phase].response
+		rows = append(rows, row)
 	}
-	return nil
+	return rows, rows[0].pool(rows[1:])
 }
 
-// newRow sums cases. The counts of several are added, peaks and costs are the
-// highest, the verdict is the worst.
-func newRow(cases []*Case, phase, run int) (Row, error) {
-	first := cases[0]
-	row := Row{Scenario: first.Plan.Scenario, Limiter: first.Limiter, Algorithm: first.Algorithm, Run: run, Control: first.Control, Verdict: scenarios.Pass}
+// rowOf is a row but for its times.
+func rowOf(c *Case, phase int) Row {
+	m, limit := c.Judgement.Measures, c.Plan.Limit.Max
+	row := Row{Scenario: c.Plan.Scenario, Limiter: c.Limiter, Algorithm: c.Algorithm, Run: c.Run, Control: c.Control, Verdict: c.Judgement.Verdict}
 	if phase != wholeScenario {
-		row.Phase = first.Plan.Phases[phase].Name
+		p := c.Judgement.Phases[phase]
+		m, limit = p.Measures, c.Plan.Phases[phase].Limit.Max
+		row.Phase = c.Plan.Phases[phase].Name
+		row.Verdict = phaseVerdict(c, row.Phase, m)
+		if c.Plan.Clock != scenarios.Virtual && m.Admitted+m.Denied > 0 {
+			row.LandedUS = &Landed{First: p.First.Microseconds(), Last: p.Last.Microseconds()}
+		}
 	}
-	for _, c := range cases {
-		row.add(c, phase)
+	row.Planned, row.Admitted, row.Denied = m.Planned, m.Admitted, m.Denied
+	row.Errored, row.Unknown, row.Missed = m.Errored, m.Unknown, m.Missed
+	row.Wanted, row.Crowd = m.Wanted, m.Crowd
+	if m.Admitted > 0 {
+		row.FirstAdmittedUS, row.LastAdmittedUS = micros(m.FirstAdmitted), micros(m.LastAdmitted)
 	}
-	if sent := row.Planned - row.Missed; sent > 0 {
-		row.ErrorRate = finite(float64(row.Errored+row.Unknown) / float64(sent))
-	}
-	limit := first.Plan.Limit.Max
-	if phase != wholeScenario {
-		limit = first.Plan.Phases[phase].Limit.Max
-	}
+	row.PeakInWindow = m.PeakInWindow
+	row.PeakInShort = Short{SpanUS: m.ShortSpan.Microseconds(), Admitted: m.PeakInShort}
+	row.Wrong = Wrong{m.WrongAdmissions, m.WrongDenials}
+	row.decidedElsewhere(m)
+	row.rates()
 	if limit > 0 {
 		row.PeakOverLimit = finite(float64(row.PeakInWindow) / float64(limit))
 	}
-	return row, row.time(cases, phase)
-}
-
-// add adds the counts of one case.
-func (row *Row) add(c *Case, phase int) {
-	m, verdict := c.Judgement.Measures, c.Judgement.Verdict
 	if phase != wholeScenario {
-		p := c.Judgement.Phases[phase]
-		m, verdict = p.Measures, phaseVerdict(c, row.Phase, p.Measures)
-		if c.Plan.Clock != scenarios.Virtual && m.Admitted+m.Denied > 0 {
-			landed := Landed{First: p.First.Microseconds(), Last: p.Last.Microseconds()}
-			if row.LandedUS != nil {
-				landed.First = min(landed.First, row.LandedUS.First)
-				landed.Last = max(landed.Last, row.LandedUS.Last)
-			}
-			row.LandedUS = &landed
-		}
-	}
-	row.Planned += m.Planned
-	row.Admitted += m.Admitted
-	row.Denied += m.Denied
-	row.Errored += m.Errored
-	row.Unknown += m.Unknown
-	row.Missed += m.Missed
-	row.Wanted += m.Wanted
-	row.Crowd = max(row.Crowd, m.Crowd)
-	if m.Admitted > 0 {
-		row.FirstAdmittedUS = further(row.FirstAdmittedUS, m.FirstAdmitted, func(a, b int64) int64 { return min(a, b) })
-		row.LastAdmittedUS = further(row.LastAdmittedUS, m.LastAdmitted, func(a, b int64) int64 { return max(a, b) })
-	}
-	row.PeakInWindow = max(row.PeakInWindow, m.PeakInWindow)
-	row.PeakInShort = Short{SpanUS: m.ShortSpan.Microseconds(), Admitted: max(row.PeakInShort.Admitted, m.PeakInShort)}
-	row.Wrong.Admissions += m.WrongAdmissions
-	row.Wrong.Denials += m.WrongDenials
-	row.addElsewhere(m)
-	row.Verdict = row.Verdict.Worse(verdict)
-	if phase != wholeScenario {
-		return
+		return row
 	}
 	if c.Attempts > 1 {
-		row.Attempts = max(row.Attempts, c.Attempts)
+		row.Attempts = c.Attempts
 	}
 	if p := c.Judgement.Promise; p != nil {
-		kept := p.Kept && (row.Promise == nil || row.Promise.Kept)
-		row.Promise = &Promise{MaxInWindow: p.MaxInWindow, Kept: kept}
+		row.Promise = &Promise{MaxInWindow: p.MaxInWindow, Kept: p.Kept}
 	}
-	if c.Cost != nil {
-		row.Redis = worseCost(row.Redis, c.Cost)
-	}
+	row.Redis = c.Cost
+	return row
 }
 
-// addElsewhere adds what others than the limiter decided, and how it came back.
-func (row *Row) addElsewhere(m scenarios.Measures) {
-	row.DeniedAtEdge += m.ByEdge
-	row.LostTail += m.LostTail
-	row.StateLost += m.StateLost
+// decidedElsewhere sets what others than the limiter decided, and how it came back.
+func (row *Row) decidedElsewhere(m scenarios.Measures) {
+	row.DeniedAtEdge, row.LostTail, row.StateLost = m.ByEdge, m.LostTail, m.StateLost
 	if m.ByOpen+m.ByClosed+m.ByLocal > 0 {
-		if row.ByPolicy == nil {
-			row.ByPolicy = &ByPolicy{}
-		}
-		row.ByPolicy.Open += m.ByOpen
-		row.ByPolicy.Closed += m.ByClosed
-		row.ByPolicy.Local += m.ByLocal
+		row.ByPolicy = &ByPolicy{Open: m.ByOpen, Closed: m.ByClosed, Local: m.ByLocal}
 	}
 	if m.Recovery != nil {
-		row.RecoveryUS = further(row.RecoveryUS, *m.Recovery, func(a, b int64) int64 { return max(a, b) })
+		row.RecoveryUS = micros(*m.Recovery)
 	}
-	if c := m.Capacity; c != nil && (row.Capacity == nil || c.PerSecond < row.Capacity.PerSecond) { // of several runs the lowest
+	if c := m.Capacity; c != nil {
 		row.Capacity = &Capacity{PerSecond: c.PerSecond, P50US: c.P50.Microseconds(), P99US: c.P99.Microseconds(), OverloadPerSecond: c.Overload}
 	}
 	if o := m.Overcounted; o.Used > o.Sent {
-		share := float64(o.Used) / float64(o.Sent)
-		if row.Overcounted == nil || share > *row.Overcounted {
-			row.Overcounted = &share
-		}
+		row.Overcounted = finite(float64(o.Used) / float64(o.Sent))
 	}
 }
 
-// further is the earlier or the later of two instants, of which the first may be
-// absent.
-func further(known *int64, at time.Duration, choose func(a, b int64) int64) *int64 {
-	us := at.Microseconds()
-	if known != nil {
-		us = choose(*known, us)
+// rates sets what follows from the counts.
+func (row *Row) rates() {
+	row.ErrorRate = nil
+	if sent := row.Planned - row.Missed; sent > 0 {
+		row.ErrorRate = finite(float64(row.Errored+row.Unknown) / float64(sent))
 	}
+}
+
+func micros(d time.Duration) *int64 {
+	us := d.Microseconds()
 	return &us
 }
 
@@ -228,25 +194,6 @@ func phaseVerdict(c *Case, phase string, m scenarios.Measures) scenarios.Verdict
 		}
 	}
 	return verdict
-}
-
-// worseCost keeps the higher figure of each kind.
-func worseCost(a, b *Cost) *Cost {
-	if a == nil {
-		return b
-	}
-	higher := func(x, y *float64) *float64 {
-		if x == nil || y != nil && *y > *x {
-			return y
-		}
-		return x
-	}
-	return &Cost{
-		Keys:                max(a.Keys, b.Keys),
-		BytesPerIdentity:    higher(a.BytesPerIdentity, b.BytesPerIdentity),
-		CommandsPerDecision: higher(a.CommandsPerDecision, b.CommandsPerDecision),
-		ScriptUSPerDecision: higher(a.ScriptUSPerDecision, b.ScriptUSPerDecision),
-	}
 }
 
 // finite keeps NaN and infinities, which JSON cannot hold, out of the document.

@@ -22,9 +22,13 @@ type Report struct {
 	Started     time.Time          `json:"started"`
 	ElapsedUS   int64              `json:"elapsed_us"`
 	Env         Env                `json:"env"`
-	Scenarios   []Scenario         `json:"scenarios"`
-	Rows        []Row              `json:"rows"`
-	Findings    []Finding          `json:"findings"`
+	// Merged is of how many results this is the sum, and Machines are where they were
+	// made, if there were several.
+	Merged    int        `json:"merged,omitempty"`
+	Machines  []Env      `json:"machines,omitempty"`
+	Scenarios []Scenario `json:"scenarios"`
+	Rows      []Row      `json:"rows"`
+	Findings  []Finding  `json:"findings"`
 }
 
 // Env is where the report was made.
@@ -207,6 +211,10 @@ type Latency struct {
 	P999    *int64 `json:"p999,omitempty"`
 	Max     *int64 `json:"max,omitempty"`
 	Clamped int64  `json:"clamped,omitempty"` // samples above the histogram's range, counted at its end
+	// HDR is the HdrHistogram of the samples in microseconds, as base64 of its V2
+	// compressed encoding. Only what was admitted and denied in one phase of one run has
+	// one: all else is their sum.
+	HDR string `json:"hdr,omitempty"`
 }
 
 // Cost is what decisions cost the Redis server.

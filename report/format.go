@@ -10,6 +10,10 @@ import (
 type Format struct {
 	Name, Doc string
 	Render    func(w io.Writer, r *Report, o Options) error
+	// People is that it is for people, who can read several one after another.
+	People bool
+	// Streams is that it can be written while the run goes on, by a Stream.
+	Streams bool
 }
 
 // Options are what the place that a report is written to can show.
@@ -20,8 +24,15 @@ type Options struct {
 
 // Formats is the table of all formats. To add one, add its row.
 var Formats = []Format{
-	{"table", "a table for people, fitted to the terminal", renderTable},
-	{"json", "the whole document, schema " + Schema, renderJSON},
+	{Name: "table", Doc: "a table for people, fitted to the terminal", Render: renderTable, People: true},
+	{Name: "json", Doc: "the whole document, schema " + Schema, Render: renderJSON},
+	{Name: "jsonl", Doc: "the same in lines, as they come: they survive a crash", Render: renderJSONL, Streams: true},
+	{Name: "csv", Doc: "a line for each row of the document, with all its figures", Render: renderCSV},
+	{Name: "markdown", Doc: "tables for a pull request or a wiki", Render: renderMarkdown, People: true},
+	{Name: "junit", Doc: "JUnit XML: a test case for each check of each limiter", Render: renderJUnit},
+	{Name: "github", Doc: "annotations of a GitHub workflow, its step summary and outputs", Render: renderGitHub, People: true},
+	{Name: "benchmark-action", Doc: "JSON that github-action-benchmark charts over time", Render: renderBenchmarkAction},
+	{Name: "prometheus", Doc: "OpenMetrics text of all figures", Render: renderPrometheus},
 }
 
 // FormatNamed finds a format.

@@ -26,14 +26,38 @@ func encode(w io.Writer, name string, document any) error {
 	if err := enc.Encode(document); err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(withoutControls(b.Bytes()))
 	return err
 }
 
-// Decode reads a report that was written as JSON.
+// withoutControls escapes the control characters that JSON may hold as they are, and
+// that some terminals obey.
+func withoutControls(data []byte) []byte {
+	if !bytes.ContainsFunc(data, isLateControl) {
+		return data
+	}
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if isLateControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
+}
+
+func isLateControl(r rune) bool { return r >= 0x7f && r < 0xa0 }
+
+// Decode reads a report that was written as JSON, or as JSON lines.
 func Decode(data []byte) (*Report, error) {
-	var r Report
-	if err := json.Unmarshal(data, &r); err != nil {
+	r := &Report{}
+	if isLines(data) {
+		var err error
+		if r, err = decodeLines(data); err != nil {
+			return nil, err
+		}
+	} else if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("decode report: %w", err)
 	}
 	if r.Schema != Schema {
@@ -44,5 +68,5 @@ func Decode(data []byte) (*Report, error) {
 			return nil, fmt.Errorf("decode report: scenario %s: %w", s.Name, err)
 		}
 	}
-	return &r, nil
+	return r, nil
 }

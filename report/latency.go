@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,41 +63,98 @@ func (s *samples) latency() *Latency {
 	}
 }
 
-// The histograms of one kind of duration.
-const (
-	allOutcomes = iota
-	admittedOnly
-	deniedOnly
-	outcomeKinds
-)
-
 // byOutcome collects one kind of duration, split by outcome. A histogram is made
 // when there is something to record: empty ones take 200 kB each, too.
-type byOutcome [outcomeKinds]*samples
+type byOutcome struct{ admitted, denied *samples }
 
-func (b *byOutcome) kind(i int) *samples {
-	if b[i] == nil {
-		b[i] = newSamples()
-	}
-	return b[i]
-}
-
-// add records a decided request; others have no latency worth pooling.
-func (b *byOutcome) add(o scenarios.Outcome, d time.Duration) error {
-	one := admittedOnly
+// of is where an outcome is recorded; nil for one that has no latency worth pooling.
+func (b *byOutcome) of(o scenarios.Outcome) **samples {
 	switch o {
 	case scenarios.Admitted:
+		return &b.admitted
 	case scenarios.Denied:
-		one = deniedOnly
-	default:
-		return nil
+		return &b.denied
 	}
-	if err := b.kind(allOutcomes).add(d); err != nil {
-		return err
-	}
-	return b.kind(one).add(d)
+	return nil
 }
 
-func (b *byOutcome) outcomes() Outcomes {
-	return Outcomes{All: b[allOutcomes].latency(), Admitted: b[admittedOnly].latency(), Denied: b[deniedOnly].latency()}
+// add records a request.
+func (b *byOutcome) add(o scenarios.Outcome, d time.Duration) error {
+	s := b.of(o)
+	if s == nil {
+		return nil
+	}
+	if *s == nil {
+		*s = newSamples()
+	}
+	return (*s).add(d)
+}
+
+// merge adds what other samples were saved as.
+func (b *byOutcome) merge(saved Outcomes) error {
+	return errors.Join(mergeSaved(&b.admitted, saved.Admitted), mergeSaved(&b.denied, saved.Denied))
+}
+
+// outcomes summarises what was recorded.
+func (b *byOutcome) outcomes() (Outcomes, error) {
+	all := newSamples()
+	for _, s := range []*samples{b.admitted, b.denied} {
+		if s == nil {
+			continue
+		}
+		if err := all.merge(s.histogram, s.clamped); err != nil {
+			return Outcomes{}, err
+		}
+	}
+	o := Outcomes{Admitted: b.admitted.latency(), Denied: b.denied.latency()}
+	if o.Admitted != nil || o.Denied != nil {
+		o.All = all.latency()
+	}
+	return o, nil
+}
+
+// saved is a summary with the samples themselves, which others can be merged with.
+func (b *byOutcome) saved() (Outcomes, error) {
+	o, err := b.outcomes()
+	return o, errors.Join(err, save(o.Admitted, b.admitted), save(o.Denied, b.denied))
+}
+
+func save(l *Latency, s *samples) error {
+	if l == nil {
+		return nil
+	}
+	text, err := s.histogram.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return fmt.Errorf("save a histogram: %w", err)
+	}
+	l.HDR = string(text)
+	return nil
+}
+
+func mergeSaved(into **samples, l *Latency) error {
+	if l == nil || l.Count == 0 {
+		return nil
+	}
+	if l.HDR == "" {
+		return errNoHistogram
+	}
+	h, err := hdrhistogram.Decode([]byte(l.HDR))
+	if err != nil {
+		return fmt.Errorf("read a histogram: %w", err)
+	}
+	if *into == nil {
+		*into = newSamples()
+	}
+	return (*into).merge(h, l.Clamped)
+}
+
+// errNoHistogram is about a summary whose samples were not saved.
+var errNoHistogram = errors.New("percentiles cannot be merged without their histograms")
+
+func (s *samples) merge(h *hdrhistogram.Histogram, clamped int64) error {
+	if dropped := s.histogram.Merge(h); dropped > 0 {
+		return fmt.Errorf("merge histograms: %d samples are out of range", dropped)
+	}
+	s.clamped += clamped
+	return nil
 }

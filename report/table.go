@@ -35,14 +35,7 @@ func renderTable(w io.Writer, r *Report, o Options) error {
 	for _, verdict := range []scenarios.Verdict{scenarios.Fail, scenarios.Inconclusive} {
 		writeWrapped(&b, string(verdict)+": ", strings.Join(judged(r, verdict), ", "), o.Width)
 	}
-	interrupted := false
-	for _, reason := range r.Reasons {
-		if reason.Code == "interrupted" {
-			if interrupted { // once is enough
-				continue
-			}
-			interrupted = true
-		}
+	for _, reason := range reasonsOnce(r) {
 		writeWrapped(&b, reason.Code+": ", reason.Message, o.Width)
 		writeWrapped(&b, "  hint: ", reason.Hint, o.Width)
 	}
@@ -52,8 +45,7 @@ func renderTable(w io.Writer, r *Report, o Options) error {
 }
 
 func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error {
-	writeWrapped(b, s.Name+"  ", fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %s%s",
-		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s.Runs)), o.Width)
+	writeWrapped(b, s.Name+"  ", outline(r, s), o.Width)
 	writeWrapped(b, "", s.Description, o.Width)
 	b.WriteString("\n")
 	rows := shownRows(r, s)
@@ -70,6 +62,23 @@ func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error 
 		b.WriteString("\n")
 	}
 	return nil
+}
+
+// reasonsOnce are the reasons, of which an interrupt is one only.
+func reasonsOnce(r *Report) []scenarios.Reason {
+	var all []scenarios.Reason
+	for _, reason := range r.Reasons {
+		if reason.Code != "interrupted" || !slices.ContainsFunc(all, func(o scenarios.Reason) bool { return o.Code == reason.Code }) {
+			all = append(all, reason)
+		}
+	}
+	return all
+}
+
+// outline says what was sent.
+func outline(r *Report, s *Scenario) string {
+	return fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %s%s",
+		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s.Runs))
 }
 
 // notRun are scenarios of an interrupted run of which nothing was sent.
@@ -138,6 +147,9 @@ func shownRows(r *Report, s *Scenario) []Row {
 // summary is the last line: what ran where, and how long.
 func summary(r *Report) string {
 	text := server(r.Env.Redis) + ", " + roundMicros(r.ElapsedUS)
+	if r.Merged > 1 {
+		text += fmt.Sprintf(", %d results merged", r.Merged)
+	}
 	if r.Interrupted {
 		text += ", interrupted"
 	}

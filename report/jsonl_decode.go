@@ -1,0 +1,118 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// isLines reports whether data is a result in lines.
+func isLines(data []byte) bool {
+	var first struct {
+		Type string `json:"type"`
+	}
+	line, _, _ := bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
+	return json.Unmarshal(line, &first) == nil && first.Type == lineStart
+}
+
+// decodeLines reads a result in lines. One that ends early is what it has so far, and
+// says so.
+func decodeLines(data []byte) (*Report, error) {
+	r := &Report{Reasons: []scenarios.Reason{}, Scenarios: []Scenario{}, Rows: []Row{}, Findings: []Finding{}}
+	ended := false
+	whole := data
+	if !bytes.HasSuffix(data, []byte("\n")) { // the last was being written
+		whole = data[:bytes.LastIndexByte(data, '\n')+1]
+	}
+	number := 0
+	for line := range bytes.Lines(whole) {
+		number++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if ended {
+			return nil, fmt.Errorf("decode report: line %d comes behind the end", number)
+		}
+		end, err := r.decodeLine(line)
+		if err != nil {
+			return nil, fmt.Errorf("decode report: line %d: %w", number, err)
+		}
+		ended = end
+	}
+	if ended {
+		return r, nil
+	}
+	return r, r.unfinished()
+}
+
+// decodeLine adds a line to the document, and reports whether it is the last.
+func (r *Report) decodeLine(line []byte) (bool, error) {
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return false, err
+	}
+	switch kind.Type {
+	case lineStart:
+		var l startLine
+		err := json.Unmarshal(line, &l)
+		r.Schema, r.Command, r.Started, r.Env, r.Merged, r.Machines = l.Schema, l.Command, l.Started, l.Env, l.Merged, l.Machines
+		return false, err
+	case lineScenario:
+		var l Scenario
+		err := json.Unmarshal(line, &l)
+		if i := slices.IndexFunc(r.Scenarios, func(s Scenario) bool { return s.Name == l.Name }); i >= 0 {
+			r.Scenarios[i] = l
+		} else {
+			r.Scenarios = append(r.Scenarios, l)
+		}
+		return false, err
+	case lineRow:
+		return false, appended(&r.Rows, line)
+	case lineFinding:
+		return false, appended(&r.Findings, line)
+	case lineReason:
+		return false, appended(&r.Reasons, line)
+	case lineEnd:
+		var l endLine
+		err := json.Unmarshal(line, &l)
+		r.Verdict, r.Interrupted, r.ElapsedUS = l.Verdict, l.Interrupted, l.ElapsedUS
+		return true, r.ordered(err)
+	}
+	return false, fmt.Errorf("a line of type %q: want start, scenario, row, finding, reason or end", kind.Type)
+}
+
+func appended[T any](all *[]T, line []byte) error {
+	var one T
+	err := json.Unmarshal(line, &one)
+	*all = append(*all, one)
+	return err
+}
+
+// ordered puts sums in front of what they sum, where a document has them. They come
+// last, because they are known last.
+func (r *Report) ordered(err error) error {
+	if err != nil {
+		return err
+	}
+	return r.arrange()
+}
+
+// unfinished makes of the beginning of a result what can be made of it.
+func (r *Report) unfinished() error {
+	r.Interrupted = true
+	r.Verdict = scenarios.Inconclusive
+	for i := range r.Scenarios {
+		r.Scenarios[i].Verdict = r.Scenarios[i].Verdict.Worse(scenarios.Inconclusive)
+		r.Verdict = r.Verdict.Worse(r.Scenarios[i].Verdict)
+	}
+	r.Reasons = append(r.Reasons, scenarios.Reason{
+		Code: "unfinished", Message: "this result has no end: the program that wrote it was killed, or is writing still",
+		Hint: "what is here was judged; run again for the rest",
+	})
+	return r.arrange()
+}

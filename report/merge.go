@@ -1,0 +1,199 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// Saved is a report and the name of the file that it was read from.
+type Saved struct {
+	Name string
+	*Report
+}
+
+// Merge makes one report of several of the same traffic, such as those of several
+// machines: the runs of each are further runs, counts add, histograms are merged, so
+// that percentiles are those of all samples. It changes none of them.
+//
+// It refuses what has no sum, with a reason: other traffic under the same name,
+// latencies of an emulator beside a server's, a result that is given twice, and one
+// without histograms.
+func Merge(results []Saved) (*Report, error) {
+	if len(results) == 0 {
+		return nil, errors.New("merge: no results")
+	}
+	var errs []error
+	for i, s := range results {
+		for _, other := range results[:i] {
+			errs = append(errs, mergeable(other, s))
+		}
+		errs = append(errs, readable(s))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	m := merger{
+		Report: &Report{Schema: Schema, Verdict: scenarios.Pass, Reasons: []scenarios.Reason{}, Scenarios: []Scenario{}, Rows: []Row{}, Findings: []Finding{}},
+		runs:   map[string]int{},
+	}
+	for _, s := range results {
+		m.add(s.Report)
+	}
+	return m.Report, m.arrange()
+}
+
+// readable reports whether the histograms of a result can be read.
+func readable(s Saved) error {
+	for _, row := range s.Rows {
+		if row.Phase == "" || row.Run == 0 {
+			continue
+		}
+		if err := new(Row).pool([]Row{row}); err != nil {
+			return fmt.Errorf("merge %s: %s of %s: %w", s.Name, row.Limiter, row.Scenario, err)
+		}
+	}
+	return nil
+}
+
+// mergeable says why two results have no sum.
+func mergeable(a, b Saved) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("merge %s and %s: %s", a.Name, b.Name, fmt.Sprintf(format, args...))
+	}
+	if !a.Started.IsZero() && a.Started.Equal(b.Started) && a.ElapsedUS == b.ElapsedUS && a.Env == b.Env && len(a.Rows) > 0 && slices.Equal(a.Command, b.Command) {
+		return refuse("they are the same result, which would be counted twice")
+	}
+	if x, y := a.Env.Redis.Flavour, b.Env.Redis.Flavour; (x == "embedded") != (y == "embedded") {
+		return refuse("one is of an emulator (redis %q) and one of a server (redis %q): their latencies have no sum", x, y)
+	}
+	for _, s := range a.Scenarios {
+		i := slices.IndexFunc(b.Scenarios, func(o Scenario) bool { return o.Name == s.Name })
+		if i < 0 {
+			continue
+		}
+		switch o := b.Scenarios[i]; {
+		case s.Limit != o.Limit:
+			return refuse("scenario %s has limit %s in one and %s in the other", s.Name, s.limit(), o.limit())
+		case s.Clock != o.Clock:
+			return refuse("scenario %s has the %s clock in one and the %s clock in the other", s.Name, s.Clock, o.Clock)
+		case s.Seed != o.Seed:
+			return refuse("scenario %s has seed %d in one and %d in the other: that is other traffic", s.Name, s.Seed, o.Seed)
+		case s.SHA256 != o.SHA256:
+			return refuse("scenario %s is another plan in each (sha256 %.8s and %.8s)", s.Name, s.SHA256, o.SHA256)
+		}
+	}
+	return nil
+}
+
+// merger is a merged report in the making.
+type merger struct {
+	*Report
+	runs map[string]int // of each scenario, so far
+}
+
+func (m *merger) add(r *Report) {
+	if m.Merged == 0 {
+		m.Command, m.Started, m.Env, m.Machines = r.Command, r.Started, r.Env, slices.Clone(r.Machines)
+	}
+	for _, env := range r.machines() {
+		if !slices.Contains(m.machines(), env) {
+			m.Machines = append(m.machines(), env)
+		}
+	}
+	end := later(m.Started.Add(time.Duration(m.ElapsedUS)*time.Microsecond), r.Started.Add(time.Duration(r.ElapsedUS)*time.Microsecond))
+	if r.Started.Before(m.Started) {
+		m.Started = r.Started
+	}
+	m.ElapsedUS = end.Sub(m.Started).Microseconds()
+	m.Merged += max(r.Merged, 1)
+	m.Interrupted = m.Interrupted || r.Interrupted
+	m.Verdict = m.Verdict.Worse(r.Verdict)
+	for _, reason := range r.Reasons {
+		if !slices.Contains(m.Reasons, reason) {
+			m.Reasons = append(m.Reasons, reason)
+		}
+	}
+	for _, row := range r.Rows {
+		if row.Run > 0 {
+			row.Run += m.runs[row.Scenario]
+			m.Rows = append(m.Rows, row)
+		}
+	}
+	for _, f := range r.Findings {
+		f.Run += m.runs[f.Scenario]
+		m.Findings = append(m.Findings, f)
+	}
+	for _, s := range r.Scenarios {
+		m.addScenario(s)
+		m.runs[s.Name] += s.Runs
+	}
+}
+
+// machines are where a result was made.
+func (r *Report) machines() []Env {
+	if len(r.Machines) == 0 {
+		return []Env{r.Env}
+	}
+	return r.Machines
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (m *merger) addScenario(s Scenario) {
+	i := slices.IndexFunc(m.Scenarios, func(o Scenario) bool { return o.Name == s.Name })
+	if i < 0 {
+		m.Scenarios = append(m.Scenarios, s)
+		return
+	}
+	o := &m.Scenarios[i]
+	o.Runs += s.Runs
+	o.Verdict = o.Verdict.Worse(s.Verdict)
+	o.Schedule.Planned += s.Schedule.Planned
+	o.Schedule.Sent += s.Schedule.Sent
+	o.Schedule.Missed += s.Schedule.Missed
+	o.Schedule.LagUS = either(o.Schedule.LagUS, s.Schedule.LagUS, func(a, b Lag) Lag {
+		return Lag{max(a.P50, b.P50), max(a.P99, b.P99), max(a.Max, b.Max)}
+	})
+}
+
+// arrange puts the rows of one limiter under one scenario together, with their sum in
+// front where there are several runs.
+func (r *Report) arrange() error {
+	type group struct {
+		scenario, limiter string
+		control           bool
+	}
+	groups := map[group][]Row{}
+	var order []group
+	for _, row := range r.Rows {
+		if row.Run == 0 {
+			continue
+		}
+		g := group{row.Scenario, row.Limiter, row.Control}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], row)
+	}
+	r.Rows = []Row{}
+	for _, g := range order {
+		if i := slices.IndexFunc(r.Scenarios, func(s Scenario) bool { return s.Name == g.scenario }); i >= 0 && r.Scenarios[i].Runs > 1 {
+			sums, err := sumRuns(groups[g])
+			if err != nil {
+				return fmt.Errorf("add up the runs of %s under %s: %w", g.limiter, g.scenario, err)
+			}
+			r.Rows = append(r.Rows, sums...)
+		}
+		r.Rows = append(r.Rows, groups[g]...)
+	}
+	return nil
+}
