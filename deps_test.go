@@ -28,7 +28,7 @@ var floors = []floor{
 	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{
 		"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty",
 	}},
-	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter"}},
+	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter", "limiter/openmetrics"}},
 	{"cmd", "cmd is where everything meets", []string{
 		"limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty", "limiter/httplimit", "limiter/identity",
 		"limiter/openmetrics", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report", "cmd/demo",
