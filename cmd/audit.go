@@ -74,7 +74,7 @@ address no more than how it begins. docs/audit.md says what it cannot see.`,
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no table unless asked for")
 	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of audits")
-	complete(c, "output", auditFormatNames)
+	complete(c, "output", report.AuditFormats.Names)
 	complete(c, "color", func() []string { return colorModes })
 	complete(c, "redis", func() []string { return []string{"redis://", "rediss://", "unix://"} })
 	return c
@@ -115,7 +115,7 @@ func (o *auditOptions) prepare(a *app) (*auditing, error) {
 		return nil, err
 	}
 	s.experiment = &experiment{app: a, spec: spec, runOptions: &runOptions{timeout: o.timeout, maxInFlight: 2}}
-	s.sinks, err = o.places(a, s.document)
+	s.sinks, err = sinksFor(a, &runOptions{outputs: o.outputs, quiet: o.quiet, color: o.color}, report.AuditFormats, s.document)
 	return s, err
 }
 

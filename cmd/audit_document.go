@@ -1,47 +1,9 @@
 package cmd
 
 import (
-	"fmt"
-	"io"
-	"strings"
-
 	"github.com/rlbench/rlbench/limiter/audit"
 	"github.com/rlbench/rlbench/report"
 )
-
-// places are where the document goes. The formats of audits have the names of
-// those of reports, so that the same files are opened in the same way; only
-// what is written to them is the document.
-func (o *auditOptions) places(a *app, document *report.Audit) (sinks, error) {
-	for _, text := range o.outputs {
-		name, _, _ := strings.Cut(text, "=")
-		if _, err := report.AuditFormatNamed(name); err != nil {
-			return sinks{}, usage(fmt.Errorf("--output %s: %w", text, err), "-o json=audit.json")
-		}
-	}
-	s, err := a.sinks(&runOptions{outputs: o.outputs, quiet: o.quiet, color: o.color})
-	if err != nil {
-		return s, err
-	}
-	for _, one := range s.all {
-		format, err := report.AuditFormatNamed(one.format.Name)
-		if err != nil {
-			return s, internal(err)
-		}
-		one.format.Render = func(w io.Writer, _ *report.Report, o report.Options) error {
-			return format.Render(w, document, o)
-		}
-	}
-	return s, nil
-}
-
-func auditFormatNames() []string {
-	names := make([]string, len(report.AuditFormats))
-	for i, f := range report.AuditFormats {
-		names[i] = f.Name
-	}
-	return names
-}
 
 // fill completes the document. The result is nil if the audit was interrupted
 // before it began.

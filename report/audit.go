@@ -82,28 +82,10 @@ type Unchecked struct {
 	Keys    int64  `json:"keys"`
 }
 
-// AuditFormat is one way to write an audit.
-type AuditFormat struct {
-	Name, Doc string
-	Render    func(w io.Writer, a *Audit, o Options) error
-}
-
 // AuditFormats is the table of all formats of audits.
-var AuditFormats = []AuditFormat{
+var AuditFormats = Formatters[*Audit]{
 	{"table", "a table for people, fitted to the terminal", renderAuditTable},
 	{"json", "the whole document, schema " + AuditSchema, renderAuditJSON},
-}
-
-// AuditFormatNamed finds a format of audits.
-func AuditFormatNamed(name string) (AuditFormat, error) {
-	names := make([]string, len(AuditFormats))
-	for i, f := range AuditFormats {
-		if f.Name == name {
-			return f, nil
-		}
-		names[i] = f.Name
-	}
-	return AuditFormat{}, scenarios.UnknownName("format", name, names)
 }
 
 // AuditVerdict is that of findings and of what was not looked at.

@@ -51,12 +51,12 @@ func clean() *report.Audit {
 
 func renderAudit(t *testing.T, format string, a *report.Audit, o report.Options) []byte {
 	t.Helper()
-	f, err := report.AuditFormatNamed(format)
+	write, err := report.AuditFormats.Named(format)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := f.Render(&b, a, o); err != nil {
+	if err := write(&b, a, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

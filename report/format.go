@@ -46,3 +46,28 @@ func FormatNamed(name string) (Format, error) {
 	}
 	return Format{}, scenarios.UnknownName("format", name, names)
 }
+
+// Formatters are the formats of a document that is no Report.
+type Formatters[T any] []struct {
+	Name, Doc string
+	Render    func(w io.Writer, document T, o Options) error
+}
+
+// Names are what they are called.
+func (f Formatters[T]) Names() []string {
+	names := make([]string, len(f))
+	for i := range f {
+		names[i] = f[i].Name
+	}
+	return names
+}
+
+// Named is how one of them writes.
+func (f Formatters[T]) Named(name string) (render func(w io.Writer, document T, o Options) error, err error) {
+	for i := range f {
+		if f[i].Name == name {
+			return f[i].Render, nil
+		}
+	}
+	return nil, scenarios.UnknownName("format", name, f.Names())
+}

@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rlbench/rlbench/report"
+)
+
+// sinksFor are where a document goes that is no report. The formats of such documents
+// have the names of those of reports, so that the same files are opened in the same way;
+// only what is written to them is the document.
+func sinksFor[T any](a *app, o *runOptions, formats report.Formatters[T], document T) (sinks, error) {
+	for _, text := range o.outputs {
+		name, _, _ := strings.Cut(text, "=")
+		if _, err := formats.Named(name); err != nil {
+			return sinks{}, usage(fmt.Errorf("--output %s: %w", text, err), "-o json=result.json")
+		}
+	}
+	s, err := a.sinks(o)
+	if err != nil {
+		return s, err
+	}
+	for _, one := range s.all {
+		render, err := formats.Named(one.format.Name)
+		if err != nil {
+			return s, internal(err)
+		}
+		one.format.Render = func(w io.Writer, _ *report.Report, o report.Options) error {
+			return render(w, document, o)
+		}
+	}
+	return s, nil
+}
