@@ -173,7 +173,7 @@ func TestInitWorkflow(t *testing.T) {
 	}{
 		{"Validate the scenario", "", "", 0, "rlbench.yaml: ok", ""},
 		{"Run the scenario", "", "", 0, "verdict=pass exit=0", "pass"},
-		{"Run the scenario", "--max-overshoot 100%", "--max-overshoot 99%", 1, "::error::a rate limiter failed", "fail"},
+		{"Run the scenario", "--max-overshoot 100%", "--max-overshoot 99%", 1, "::error title=rlbench ", "fail"},
 		{"Run the scenario", "--redis managed", "--redis managed --check 'keys_left == 0'", 3, "::warning::inconclusive", "inconclusive"},
 		{"Run the scenario", "--redis managed", "--redis redis://127.0.0.1:1", 4, "::error::trouble with Redis", ""},
 	} {
