@@ -29,6 +29,7 @@ var floors = []floor{
 		"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty",
 	}},
 	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter", "limiter/openmetrics"}},
+	{"report/stats", "statistics know nothing of what is measured", nil},
 	{"cmd", "cmd is where everything meets", []string{
 		"limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty", "limiter/httplimit", "limiter/identity",
 		"limiter/openmetrics", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report", "cmd/demo",
@@ -51,6 +52,7 @@ var homes = []struct {
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"report"}},
 	{"github.com/olekukonko/tablewriter", []string{"report"}},
 	{"github.com/fatih/color", []string{"report"}},
+	{"github.com/aclements/go-moremath", []string{"report/stats"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"github.com/spf13/pflag", []string{"cmd"}},
 	{"github.com/vbauerster/mpb/v8", []string{"cmd"}},
