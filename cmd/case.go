@@ -96,6 +96,9 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 		return targetTrouble(err)
 	}
 	defer h.Results.Close()
+	if err := h.Results.Unwritten(); err != nil {
+		fmt.Fprintf(e.Err, "rlbench: warning: the results of %s are held in memory, 72 bytes a request: %v; set TMPDIR to a folder with room\n", what, err)
+	}
 	traffic := target.Traffic{
 		Plan: h.Plan, Results: h.Results, Edge: h.Edge, Name: named, Attempts: h.Attempts, Stopwatch: h.Stopwatch, Mark: mark,
 		Untouched: e.keepKeys,

@@ -124,6 +124,11 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	if !c.Flags().Changed("timeout") { // a scenario that waits longer is not cut off step by step
+		for _, s := range all {
+			o.timeout = max(o.timeout, s.plan.Timeout)
+		}
+	}
 	e := &experiment{app: a, runOptions: o, scenarios: all}
 	for _, text := range o.checks {
 		check, err := parseCheck(text, all, names)

@@ -57,14 +57,14 @@ func targetHint(err error) string {
 	}
 	switch {
 	case strings.HasPrefix(text, "unknown limiter"), strings.HasPrefix(text, "no limiter"):
-		return "rlbench list algorithms"
+		return "rlbench list targets"
 	case strings.Contains(text, "in the mapping"), strings.Contains(text, ".yaml:"), strings.Contains(text, ".yml:"),
 		strings.Contains(text, "lua:") || strings.Contains(text, ".lua") || strings.Contains(text, "read script"):
 		return "docs/your-own-lua.md says how a script and its mapping are written; rlbench list targets"
 	case strings.Contains(text, "specimen"):
 		return "rlbench list specimens"
 	}
-	return "leave that algorithm out with --algorithm, or choose another --limit"
+	return "leave that algorithm out with --algorithm, or choose a scenario and a --limit that suit it; run all leaves out what does not"
 }
 
 var wantedClock = regexp.MustCompile(`--clock (virtual|server|client)`)

@@ -25,7 +25,8 @@ type Pipeliner interface {
 // it reads the replies to earlier ones. So Redis decides two to four times as many in a
 // second, because most of the cost of a decision is in system calls and around the
 // script; and it costs a lone caller a goroutine switch or two, so few callers at a
-// time are sent one by one.
+// time are sent one by one. The more limiters share the callers, the fewer requests
+// there are to decide together, and the less is gained.
 //
 // What a Limiter promises stays: each request is sent at most once, and to the node that
 // has its key. A caller whose time is over goes; what it leaves behind may be sent later

@@ -37,9 +37,9 @@ type Log struct {
 	file    *os.File // nil until there is one
 	named   bool     // it has to be removed
 	closed  bool
-	pages   pages // of it
-	full    atomic.Bool
-	open    func() error // the file, once
+	pages   pages                 // of it
+	full    atomic.Pointer[error] // why nothing more is written
+	open    func() error          // the file, once
 	broken  atomic.Pointer[error]
 	errs    interned[error]
 	sources interned[limiter.Source]
@@ -94,7 +94,7 @@ func (l *Log) Set(i int, r Result) {
 	b.first.Do(func() { b.records = make([]record, blockSize) })
 	b.records[i%blockSize] = l.pack(r)
 	l.told.Add(1)
-	if b.told.Add(1) == blockSize && l.n > l.memory && !l.full.Load() {
+	if b.told.Add(1) == blockSize && l.n > l.memory && l.full.Load() == nil {
 		l.spill(i/blockSize, b)
 	}
 }
@@ -106,7 +106,7 @@ func (l *Log) spill(number int, b *block) {
 		_, err = l.file.WriteAt(encode(b.records), int64(number)*blockSize*recordBytes)
 	}
 	if err != nil {
-		l.full.Store(true)
+		l.full.CompareAndSwap(nil, &err)
 		return
 	}
 	b.records, b.onDisk = nil, true
@@ -214,6 +214,14 @@ func (l *Log) read(number int, records []record) {
 func (l *Log) breaks(err error) {
 	err = fmt.Errorf("read the results of a run: %w", err)
 	l.broken.CompareAndSwap(nil, &err)
+}
+
+// Unwritten is why results that belong on disk are in memory; nil if none are.
+func (l *Log) Unwritten() error {
+	if err := l.full.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Err is why results could not be read; what was made of them then is wrong.

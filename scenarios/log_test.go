@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -103,8 +104,8 @@ func TestLog(t *testing.T) {
 			for i := range l.All() {
 				places = i + 1
 			}
-			if places != 5000 || l.Len() != 5000 || l.Err() != nil {
-				t.Errorf("cut at 5000: %d results, length %d, error %v", places, l.Len(), l.Err())
+			if places != 5000 || l.Len() != 5000 || l.Err() != nil || (l.Unwritten() != nil) != strings.Contains(name, "not there") {
+				t.Errorf("cut at 5000: %d results, length %d, errors %v and %v", places, l.Len(), l.Err(), l.Unwritten())
 			}
 		})
 	}

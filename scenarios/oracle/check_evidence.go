@@ -50,7 +50,7 @@ func evidence(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	case c.Misplaced > 0:
 		return because("boundary-missed", fmt.Sprintf("%d decisions fell on the wrong side of a window edge, or before a phase that was to be over", c.Misplaced), fmt.Sprintf("a request is planned %s from an edge; use a longer window, a quieter machine or --clock virtual", closest(c.Plan)))
 	case j.Lag.P99 > latest(c):
-		return because("late", fmt.Sprintf("one request in a hundred was sent more than %s late; %s is allowed", j.Lag.P99.Round(time.Microsecond), latest(c)), "use a longer window, fewer requests at once or --clock virtual")
+		return because("late", fmt.Sprintf("one request in a hundred was sent more than %s late; %s is allowed", j.Lag.P99.Round(time.Microsecond), latest(c)), "use a longer window, fewer requests at once, more of them in flight (--max-in-flight), a limiter that is faster (+pipeline), or --clock virtual")
 	}
 	if n := m.Errored + m.Unknown; n > 0 {
 		return passed("evidence", "all %d requests were sent, and %d failed while there was trouble on purpose", sent, n)

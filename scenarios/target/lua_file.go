@@ -65,7 +65,9 @@ func loadLua(path string) (source string, c *convention, err error) {
 // may never end, and a script is read more than once.
 func readRegular(what, path string) ([]byte, error) {
 	stat, err := os.Stat(path)
-	switch {
+	switch before, suffix, _ := strings.Cut(path, "+"); {
+	case errors.Is(err, fs.ErrNotExist) && (suffix == denying || suffix == pipelined):
+		return nil, fmt.Errorf("read %s %s: +%s is for bundled algorithms, not for scripts", what, printable(before), suffix)
 	case err != nil:
 		return nil, fmt.Errorf("read %s %s: %w", what, printable(path), cause(err))
 	case stat.IsDir():

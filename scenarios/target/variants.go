@@ -63,7 +63,7 @@ func checkVariant(name string, n Needs, _ string) error {
 	case n.Service:
 		return fmt.Errorf("limiter %s: it cannot stand in front of a service here", name)
 	case n.Faults && v.pipelined:
-		return fmt.Errorf("limiter %s: its requests share a connection, so a fault hits more of them than it tells; run it without them", name)
+		return fmt.Errorf("limiter %s: its requests share calls, so a fault hits more of them than it tells; choose a scenario without faults, or the algorithm without +pipeline", name)
 	case !v.denying:
 	case n.Faults:
 		return fmt.Errorf("limiter %s: it does not notice what faults do to Redis; run it without them", name)

@@ -33,6 +33,10 @@ var parts = []part{
 
 func main() {
 	rounds := flag.Int("rounds", 9, "of each timing")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run . [-rounds N] [PART...], each of scoreboard, speed, abuse and flat; all without one\n")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
