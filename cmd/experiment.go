@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	random "math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -30,6 +31,7 @@ type experiment struct {
 	overshoot *big.Rat
 	sinks     sinks
 	spec      string
+	baseline  *report.Saved // nil is none
 
 	server  *backend.Server          // of the run that is under way
 	servers map[bool]*backend.Server // all that are open; the one for faults is true
@@ -56,6 +58,9 @@ func (e *experiment) run() error {
 	begin := watch()
 	env, err := e.open(stop)
 	defer e.closeServers()
+	if err == nil {
+		err = e.comparableWith(env)
+	}
 	if err == nil {
 		e.sinks.begin(report.Input{Command: e.command, Started: started, Env: env})
 		err = e.all(stop)
@@ -157,6 +162,10 @@ func (e *experiment) publish(r *report.Report, signal os.Signal) error {
 	if err := e.sinks.write(r); err != nil {
 		return err
 	}
+	code, err := e.compareWithBaseline(r, code)
+	if err != nil {
+		return err
+	}
 	if err := e.publishGitHub(&e.sinks, r, code); err != nil {
 		return err
 	}
@@ -207,18 +216,38 @@ func (e *experiment) all(stop *interrupt) error {
 	p := e.startProgress(total, &e.handled)
 	defer p.stop()
 	for run := 1; run <= e.runs; run++ {
-		for _, s := range e.scenarios {
-			for _, name := range s.limiters {
-				if stop.ctx.Err() != nil || e.lost != nil {
-					return nil
-				}
-				if err := e.one(stop, p, s, name, run); err != nil {
-					return err
-				}
+		for _, t := range e.turns(run) {
+			if stop.ctx.Err() != nil || e.lost != nil {
+				return nil
+			}
+			if err := e.one(stop, p, t.scenario, t.limiter, run); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// turns are the limiters under all scenarios in the order of a run.
+func (e *experiment) turns(run int) []aTurn {
+	var all []aTurn
+	for _, s := range e.scenarios {
+		for _, name := range s.limiters {
+			all = append(all, aTurn{s, name})
+		}
+	}
+	if e.order == "shuffled" && run > 1 { // the first is as it is listed, so that the report is
+		seed := e.scenarios[0].plan.Seed
+		r := random.New(random.NewPCG(seed, uint64(run)))
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	return all
+}
+
+// aTurn is a limiter under a scenario.
+type aTurn struct {
+	scenario loaded
+	limiter  string
 }
 
 // requests is how many a limiter will be sent, retries included as far as its

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -21,6 +22,9 @@ type runOptions struct {
 	scenarioOptions
 	redis        string
 	runs         int
+	order        string
+	baseline     string
+	comparison   comparison
 	timeout      time.Duration
 	maxInFlight  int
 	checks       []string
@@ -38,6 +42,9 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.redis, "redis", backend.Auto, "auto, managed, embedded or a URL; auto takes RLBENCH_REDIS, then REDIS_URL, then a private redis-server, then the embedded one")
 	f.IntVar(&o.runs, "runs", 1, "how often to run everything, interleaved")
+	f.StringVar(&o.order, "order", "interleaved", "interleaved (each limiter once, then all again) or shuffled (in another order each time)")
+	f.StringVar(&o.baseline, "baseline", "", "a result, or a folder of results, to compare with afterwards; see rlbench compare")
+	o.comparison.flags(c)
 	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for each step of a decision: a connection, sending, the reply")
 	f.IntVar(&o.maxInFlight, "max-in-flight", 0, "concurrent requests at most (default 64; in real time, up to 1000 requests a second, as many as are due within --timeout)")
 	f.StringArrayVar(&o.checks, "check", nil, `another check, such as "log: peak_in_window <= limit"`)
@@ -48,6 +55,7 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, and no table unless asked for")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
 	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")
+	complete(c, "order", func() []string { return orders })
 	complete(c, "progress", func() []string { return progressModes })
 	complete(c, "color", func() []string { return colorModes })
 	complete(c, "output", formatNames)
@@ -55,6 +63,9 @@ func (o *runOptions) flags(c *cobra.Command) {
 		return []string{backend.Auto, string(backend.Managed), string(backend.Embedded), "redis://"}
 	})
 }
+
+// orders are those in which limiters take their turns.
+var orders = []string{"interleaved", "shuffled"}
 
 func formatNames() []string {
 	names := make([]string, len(report.Formats))
@@ -140,6 +151,9 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	if e.overshoot, err = parsePercent(o.maxOvershoot); err != nil {
 		return nil, usage(err, "--max-overshoot 0%")
 	}
+	if e.baseline, err = o.readBaseline(a, c); err != nil {
+		return nil, err
+	}
 	if e.sinks, err = a.sinks(o); err != nil {
 		return nil, err
 	}
@@ -157,6 +171,9 @@ func (o *runOptions) validate() error {
 		return usagef("--timeout 1s", "--timeout %s: want 1ms to 1h", o.timeout)
 	case !limiter.ValidPrefix(o.keyPrefix):
 		return usagef("--key-prefix rlbench", "--key-prefix %q: want letters, digits, '.', '_', '-' and ':'", o.keyPrefix)
+	}
+	if err := oneOf("order", cmp.Or(o.order, orders[0]), orders); err != nil {
+		return err
 	}
 	if err := oneOf("progress", o.progress, progressModes); err != nil {
 		return err

@@ -167,13 +167,7 @@ func phaseTable(b *strings.Builder, r *Report, s *Scenario) error {
 
 // markdownTable writes a table. Its renderer escapes nothing.
 func markdownTable(b *strings.Builder, heads []string, lines [][]string, left []bool) error {
-	alignment := make([]tw.Align, len(heads))
-	for i := range heads {
-		alignment[i] = tw.AlignRight
-		if i < len(left) && left[i] {
-			alignment[i] = tw.AlignLeft
-		}
-	}
+	alignment := alignments(len(heads), left)
 	var out bytes.Buffer
 	table := tablewriter.NewTable(
 		&out,

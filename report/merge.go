@@ -75,18 +75,26 @@ func mergeable(a, b Saved) error {
 		if i < 0 {
 			continue
 		}
-		switch o := b.Scenarios[i]; {
-		case s.Limit != o.Limit:
-			return refuse("scenario %s has limit %s in one and %s in the other", s.Name, s.limit(), o.limit())
-		case s.Clock != o.Clock:
-			return refuse("scenario %s has the %s clock in one and the %s clock in the other", s.Name, s.Clock, o.Clock)
-		case s.Seed != o.Seed:
-			return refuse("scenario %s has seed %d in one and %d in the other: that is other traffic", s.Name, s.Seed, o.Seed)
-		case s.SHA256 != o.SHA256:
-			return refuse("scenario %s is another plan in each (sha256 %.8s and %.8s)", s.Name, s.SHA256, o.SHA256)
+		if why := otherTraffic(s, b.Scenarios[i]); why != "" {
+			return refuse("%s", why)
 		}
 	}
 	return nil
+}
+
+// otherTraffic says in what two scenarios of one name differ; empty if in nothing.
+func otherTraffic(s, o Scenario) string {
+	switch {
+	case s.Limit != o.Limit:
+		return fmt.Sprintf("scenario %s has limit %s in one and %s in the other", s.Name, s.limit(), o.limit())
+	case s.Clock != o.Clock:
+		return fmt.Sprintf("scenario %s has the %s clock in one and the %s clock in the other", s.Name, s.Clock, o.Clock)
+	case s.Seed != o.Seed:
+		return fmt.Sprintf("scenario %s has seed %d in one and %d in the other: that is other traffic", s.Name, s.Seed, o.Seed)
+	case s.SHA256 != o.SHA256:
+		return fmt.Sprintf("scenario %s is another plan in each (sha256 %.8s and %.8s)", s.Name, s.SHA256, o.SHA256)
+	}
+	return ""
 }
 
 // merger is a merged report in the making.

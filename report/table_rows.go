@@ -84,14 +84,26 @@ func columnsOf(r *Report, s *Scenario) []column {
 
 // writeRows writes the table.
 func writeRows(w io.Writer, columns []column, rows []Row, o Options) error {
-	heads := make([]string, len(columns))
-	alignment := make([]tw.Align, len(columns))
+	heads, left := make([]string, len(columns)), make([]bool, len(columns))
 	for i, c := range columns {
-		heads[i], alignment[i] = c.head, tw.AlignRight
-		if c.left {
-			alignment[i] = tw.AlignLeft
+		heads[i], left[i] = c.head, c.left
+	}
+	lines := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, c := range columns {
+			cell := c.cell(row)
+			if c.head == "verdict" {
+				cell = paint(row.Verdict, cell, o.Color)
+			}
+			lines[i] = append(lines[i], cell)
 		}
 	}
+	return writeTable(w, heads, lines, left)
+}
+
+// writeTable writes aligned columns without borders.
+func writeTable(w io.Writer, heads []string, lines [][]string, left []bool) error {
+	alignment := alignments(len(heads), left)
 	var b bytes.Buffer
 	table := tablewriter.NewTable(
 		&b,
@@ -111,15 +123,8 @@ func writeRows(w io.Writer, columns []column, rows []Row, o Options) error {
 		tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: alignment}),
 	)
 	table.Header(heads)
-	for _, row := range rows {
-		cells := make([]string, len(columns))
-		for i, c := range columns {
-			cells[i] = c.cell(row)
-			if c.head == "verdict" {
-				cells[i] = paint(row.Verdict, cells[i], o.Color)
-			}
-		}
-		if err := table.Append(cells); err != nil {
+	for _, line := range lines {
+		if err := table.Append(line); err != nil {
 			return fmt.Errorf("write table: %w", err)
 		}
 	}
@@ -132,6 +137,18 @@ func writeRows(w io.Writer, columns []column, rows []Row, o Options) error {
 		}
 	}
 	return nil
+}
+
+// alignments are left for some columns and right for all others.
+func alignments(columns int, left []bool) []tw.Align {
+	all := make([]tw.Align, columns)
+	for i := range all {
+		all[i] = tw.AlignRight
+		if i < len(left) && left[i] {
+			all[i] = tw.AlignLeft
+		}
+	}
+	return all
 }
 
 // gap is what stands between two columns.

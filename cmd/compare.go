@@ -1,0 +1,262 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// failures are what a comparison can fail for, from nothing to everything.
+var failures = []string{"never", "regression", "fail", "inconclusive"}
+
+// comparison is when a comparison fails, and what counts as a change.
+type comparison struct {
+	alpha     float64
+	minEffect string
+	failOn    string
+	across    bool
+}
+
+func (g *comparison) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.Float64Var(&g.alpha, "alpha", 0.05, "chance of even one false alarm in a comparison")
+	f.StringVar(&g.minEffect, "min-effect", "5%", "how much a time has to change to matter; counts matter always")
+	f.StringVar(&g.failOn, "fail-on", "regression", "never, regression (something got worse), fail (or the new report failed), inconclusive (or something is undecided or missing)")
+	f.BoolVar(&g.across, "across-machines", false, "compare results of different machines too")
+	complete(c, "fail-on", func() []string { return failures })
+}
+
+// options are what the flags say, or what is wrong with them.
+func (g *comparison) options() (report.CompareOptions, error) {
+	o := report.CompareOptions{Alpha: g.alpha, AcrossMachines: g.across}
+	if err := oneOf("fail-on", g.failOn, failures); err != nil {
+		return o, err
+	}
+	if !(g.alpha > 0 && g.alpha < 0.5) {
+		return o, usagef("--alpha 0.05", "--alpha %v: want more than 0 and less than 0.5", g.alpha)
+	}
+	share, err := parsePercent(g.minEffect)
+	if err != nil || share == nil {
+		return o, usagef("--min-effect 5%", "--min-effect %q: want a percentage above 0%%, such as 5%%", g.minEffect)
+	}
+	o.MinEffect, _ = share.Float64()
+	if o.MinEffect <= 0 || o.MinEffect > 10 {
+		return o, usagef("--min-effect 5%", "--min-effect %q: want a percentage above 0%% and up to 1000%%", g.minEffect)
+	}
+	return o, nil
+}
+
+// code is how the program ends after a comparison with a new report.
+func (g *comparison) code(c *report.Comparison) int {
+	rank := slices.Index(failures, g.failOn)
+	switch {
+	case rank >= 1 && c.Verdict == scenarios.Fail, rank >= 2 && c.New.Verdict == scenarios.Fail:
+		return exitFailed
+	case rank >= 3 && (c.Verdict == scenarios.Inconclusive || c.New.Verdict == scenarios.Inconclusive):
+		return exitInconclusive
+	}
+	return exitOK
+}
+
+func compareCommand(a *app) *cobra.Command {
+	var o runOptions
+	var g comparison
+	var schema bool
+	c := &cobra.Command{
+		Use:   "compare OLD NEW",
+		Short: "What changed from one result to another, and whether that is chance",
+		Long: `Compare takes two results of rlbench run (JSON or JSON lines), or two folders of
+results that are added up, and says what changed. Counts are exact: where all old
+runs have one value, any other is a change. Times are samples, one for each run: the
+Mann-Whitney test says whether they shifted, Hodges-Lehmann by how much, Holm keeps
+many tests from crying wolf. Where so few runs would not show an effect that
+matters, it says how many would.`,
+		Example: `  rlbench run boundary-burst --runs 10 -q -o json=old.json
+  rlbench run boundary-burst --runs 10 -q -o json=new.json
+  rlbench compare old.json new.json --min-effect 10% --fail-on fail
+  rlbench compare main/ branch/ -o markdown`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 && !schema {
+				return usagef("rlbench compare old.json new.json", "compare: want two results, there are %d", len(args))
+			}
+			return nil
+		},
+		Annotations: map[string]string{judges: "yes"},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if schema {
+				_, err := a.Out.Write(report.ComparisonJSONSchema)
+				return err
+			}
+			return compareSaved(a, &o, &g, args)
+		},
+	}
+	g.flags(c)
+	f := c.Flags()
+	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: "+strings.Join(report.ComparisonFormats.Names(), ", ")+" (default table)")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no table unless asked for")
+	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")
+	f.BoolVar(&schema, "schema", false, "print the JSON Schema of comparisons")
+	complete(c, "output", report.ComparisonFormats.Names)
+	complete(c, "color", func() []string { return colorModes })
+	return c
+}
+
+// gates are the flags that say when a comparison fails.
+var gates = []string{"alpha", "min-effect", "fail-on", "across-machines"}
+
+// readBaseline reads what --baseline names, before anything is sent; nil without it.
+func (o *runOptions) readBaseline(a *app, c *cobra.Command) (*report.Saved, error) {
+	if o.baseline == "" {
+		for _, flag := range gates {
+			if c.Flags().Changed(flag) && !a.fromEnv[flag] {
+				return nil, usagef("--baseline old.json --"+flag+" ...", "--%s cannot apply without --baseline", flag)
+			}
+		}
+		return nil, nil
+	}
+	if _, err := o.comparison.options(); err != nil {
+		return nil, err
+	}
+	saved, err := a.readSide(o.baseline)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--baseline: %w", err), "rlbench run boundary-burst --runs 10 -o json=old.json writes one")
+	}
+	return &saved, nil
+}
+
+// comparableWith refuses a baseline of another machine, before anything is sent.
+func (e *experiment) comparableWith(env report.Env) error {
+	if e.baseline == nil || e.comparison.across {
+		return nil
+	}
+	if why := report.OtherMachine(e.baseline.Env, env); why != "" {
+		return usage(fmt.Errorf("--baseline %s: %s, so that times say nothing", e.baseline.Name, why), "make a baseline here: rlbench run ... -o json=old.json; or --across-machines, for counts")
+	}
+	return nil
+}
+
+// compareWithBaseline writes what changed since the baseline, below the report or,
+// where stdout is a document's, to stderr; and says how the program ends.
+func (e *experiment) compareWithBaseline(r *report.Report, code int) (int, error) {
+	if e.baseline == nil {
+		return code, nil
+	}
+	options, err := e.comparison.options()
+	if err != nil {
+		return code, err
+	}
+	c, err := report.Compare(*e.baseline, report.Saved{Name: "this run", Report: r}, options)
+	if err != nil {
+		return code, usage(err, compareHint(err))
+	}
+	out := sink{out: e.Err, options: report.Options{Width: 80}}
+	for _, one := range e.sinks.all {
+		if one.path == "" && one.format.People && one.format.Name != github {
+			out = *one
+		}
+	}
+	render, err := report.ComparisonFormats.Named("table")
+	if err != nil {
+		return code, internal(err)
+	}
+	if !e.quiet || out.out != e.Err {
+		fmt.Fprintln(out.out)
+		if err := render(out.out, c, out.options); err != nil {
+			return code, &problem{exitInternal, fmt.Errorf("write the comparison: %w", err), "make room"}
+		}
+	}
+	worse := e.comparison.code(c)
+	e.verdict = e.verdict.Worse(verdictOfCode(worse))
+	if code == exitOK || code == exitInconclusive && worse == exitFailed {
+		code = worse
+	}
+	return code, nil
+}
+
+// verdictOfCode is what a comparison makes of the verdict of a run.
+func verdictOfCode(code int) scenarios.Verdict {
+	switch code {
+	case exitFailed:
+		return scenarios.Fail
+	case exitInconclusive:
+		return scenarios.Inconclusive
+	}
+	return scenarios.Pass
+}
+
+func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
+	options, err := g.options()
+	if err != nil {
+		return err
+	}
+	if err := oneOf("color", o.color, colorModes); err != nil {
+		return err
+	}
+	before, err1 := a.readSide(names[0])
+	after, err2 := a.readSide(names[1])
+	if err := errors.Join(err1, err2); err != nil {
+		return usage(err, "rlbench run boundary-burst --runs 10 -o json=result.json writes one")
+	}
+	c, err := report.Compare(before, after, options)
+	if err != nil {
+		return usage(err, compareHint(err))
+	}
+	out, err := sinksFor(a, o, report.ComparisonFormats, c)
+	if err != nil {
+		return err
+	}
+	if err := out.open(); err != nil {
+		return err
+	}
+	defer out.discard()
+	a.verdict = c.Verdict
+	if err := out.write(nil); err != nil {
+		return err
+	}
+	if code := g.code(c); code != exitOK {
+		return &verdictError{code}
+	}
+	return nil
+}
+
+func compareHint(err error) string {
+	if strings.Contains(err.Error(), "different machines") {
+		return "run both on one machine, in turns; or --across-machines, for counts"
+	}
+	return "compare results of the same scenario, limit, clock and seed"
+}
+
+// readSide reads a result, or all results of a folder as one.
+func (a *app) readSide(name string) (report.Saved, error) {
+	info, err := os.Stat(name)
+	if name == "-" || err != nil || !info.IsDir() {
+		r, err := a.readResult(name)
+		return report.Saved{Name: name, Report: r}, err
+	}
+	var all []report.Saved
+	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !slices.Contains([]string{".json", ".jsonl"}, filepath.Ext(path)) {
+			return err
+		}
+		r, err := a.readResult(path)
+		all = append(all, report.Saved{Name: path, Report: r})
+		return err
+	})
+	if err != nil {
+		return report.Saved{}, err
+	}
+	if len(all) == 0 {
+		return report.Saved{}, fmt.Errorf("read results of %s: no .json or .jsonl file is in it", name)
+	}
+	merged, err := report.Merge(all)
+	return report.Saved{Name: name, Report: merged}, err
+}

@@ -1,0 +1,306 @@
+package report
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/rlbench/rlbench/report/stats"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// ComparisonSchema names the version of the document of a comparison.
+const ComparisonSchema = "rlbench.comparison/v1"
+
+// ComparisonJSONSchema is the JSON Schema of a comparison. It is generated from the
+// types in this package by "go test ./report -update".
+//
+//go:embed comparison_schema.json
+var ComparisonJSONSchema []byte
+
+// Comparison is what changed from one report to another. A count is exact: where all
+// runs of the old report have one value, any other is a change. Times and what varies
+// are samples, a value for each run.
+type Comparison struct {
+	Schema    string            `json:"schema" jsonschema:"enum=rlbench.comparison/v1"`
+	Verdict   scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+	Alpha     float64           `json:"alpha"`      // chance of even one false alarm
+	MinEffect float64           `json:"min_effect"` // as a share of the old median: less is no change
+	Old       Side              `json:"old"`
+	New       Side              `json:"new"`
+	Rows      []Compared        `json:"rows"`
+	// Missing are limiters of the old report that the new one lacks, and Added the
+	// other way round.
+	Missing []Subject `json:"missing"`
+	Added   []Subject `json:"added"`
+	Notes   []string  `json:"notes"`
+}
+
+// Side is one of the two reports.
+type Side struct {
+	Name    string            `json:"name"`
+	Started time.Time         `json:"started"`
+	Verdict scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+	Env     Env               `json:"env"`
+}
+
+// Subject is a limiter under a scenario.
+type Subject struct {
+	Scenario string `json:"scenario"`
+	Limiter  string `json:"limiter"`
+	Control  bool   `json:"control,omitempty"`
+}
+
+// Compared is one metric of one limiter under one scenario.
+type Compared struct {
+	Subject
+	Metric string `json:"metric"`
+	Unit   string `json:"unit,omitempty"`
+	// Better says which direction is: lower, higher, or none, where any change is one
+	// for the worse.
+	Better  string  `json:"better,omitempty" jsonschema:"enum=lower,enum=higher"`
+	Exact   bool    `json:"exact"`
+	OldRuns int     `json:"old_runs"`
+	NewRuns int     `json:"new_runs"`
+	Old     float64 `json:"old"` // median; of what is exact the value
+	New     float64 `json:"new"` // median; of what is exact the one that differs most
+	// Shift is the Hodges-Lehmann estimate of what was added, with an interval of
+	// confidence 1-alpha where there are runs enough for one; absent if exact. P is the
+	// Mann-Whitney p-value after Holm.
+	Shift *float64 `json:"shift,omitempty"`
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	P     *float64 `json:"p,omitempty"`
+	// Change says what that means. Undecided is a difference of min_effect that so few
+	// runs would not show; NeedsRuns how many would.
+	Change    string `json:"change" jsonschema:"enum=same,enum=better,enum=worse,enum=undecided"`
+	NeedsRuns int    `json:"needs_runs,omitempty"`
+
+	samples [2][]float64
+}
+
+// What a Compared can have changed to.
+const (
+	ChangeSame      = "same"
+	ChangeBetter    = "better"
+	ChangeWorse     = "worse"
+	ChangeUndecided = "undecided"
+)
+
+// CompareOptions say what counts as a change.
+type CompareOptions struct {
+	Alpha, MinEffect float64
+	// AcrossMachines compares results of different machines too.
+	AcrossMachines bool
+}
+
+// Compare says what changed from one report to another. It refuses what says nothing:
+// other traffic under the same name, and other machines unless the options let it.
+func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
+	if err := canCompare(before, after, o); err != nil {
+		return nil, err
+	}
+	c := &Comparison{
+		Schema: ComparisonSchema, Alpha: o.Alpha, MinEffect: o.MinEffect,
+		Old: side(before), New: side(after), Rows: []Compared{}, Missing: []Subject{}, Added: []Subject{}, Notes: []string{},
+	}
+	olds, news := subjects(before.Report), subjects(after.Report)
+	for _, s := range olds {
+		if !slices.Contains(news, s) {
+			c.Missing = append(c.Missing, s)
+			continue
+		}
+		for _, m := range comparedMetrics(before.Report) {
+			c.add(s, m, before.Report, after.Report)
+		}
+	}
+	for _, s := range news {
+		if !slices.Contains(olds, s) {
+			c.Added = append(c.Added, s)
+		}
+	}
+	if len(c.Rows) == 0 {
+		return nil, fmt.Errorf("compare %s with %s: they have no limiter under the same scenario in common", before.Name, after.Name)
+	}
+	if err := c.test(); err != nil {
+		return nil, err
+	}
+	c.note(before, after)
+	c.judge()
+	return c, nil
+}
+
+func side(s Saved) Side { return Side{s.Name, s.Started, s.Verdict, s.Env} }
+
+// canCompare says why two reports cannot be compared.
+func canCompare(a, b Saved, o CompareOptions) error {
+	var errs []error
+	for _, s := range a.Scenarios {
+		if i := slices.IndexFunc(b.Scenarios, func(o Scenario) bool { return o.Name == s.Name }); i >= 0 {
+			if why := otherTraffic(s, b.Scenarios[i]); why != "" {
+				errs = append(errs, fmt.Errorf("compare %s with %s: %s", a.Name, b.Name, why))
+			}
+		}
+	}
+	if why := OtherMachine(a.Env, b.Env); why != "" && !o.AcrossMachines {
+		errs = append(errs, fmt.Errorf("compare %s with %s: %s, so that times say nothing", a.Name, b.Name, why))
+	}
+	return errors.Join(errs...)
+}
+
+// OtherMachine says in what two environments differ, so that times of one say nothing
+// about the other; empty if in nothing. A flavour that is not known yet is any.
+func OtherMachine(a, b Env) string {
+	for _, d := range []struct{ what, a, b string }{
+		{"processor", a.CPU, b.CPU},
+		{"number of cores", fmt.Sprint(a.Cores), fmt.Sprint(b.Cores)},
+		{"system", a.OS + "/" + a.Arch, b.OS + "/" + b.Arch},
+		{"kind of Redis", a.Redis.Flavour, b.Redis.Flavour},
+	} {
+		if d.a != d.b && d.a != "" && d.b != "" {
+			return fmt.Sprintf("they are of different machines (%s %s and %s)", d.what, d.a, d.b)
+		}
+	}
+	return ""
+}
+
+// subjects are the limiters of a report.
+func subjects(r *Report) []Subject {
+	var all []Subject
+	for _, row := range r.Rows {
+		if s := (Subject{row.Scenario, row.Limiter, row.Control}); !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// add compares one metric, as far as counts go.
+func (c *Comparison) add(s Subject, m comparedMetric, before, after *Report) {
+	d := Compared{Subject: s, Metric: m.name, Unit: m.unit, Better: m.better, Change: ChangeSame}
+	d.samples = [2][]float64{runsOf(before, s, m), runsOf(after, s, m)}
+	d.OldRuns, d.NewRuns = len(d.samples[0]), len(d.samples[1])
+	if d.OldRuns == 0 || d.NewRuns == 0 {
+		return // not measured in one of them
+	}
+	d.Old, d.New = stats.Median(d.samples[0]), stats.Median(d.samples[1])
+	steady := constant(d.samples[0]) && (m.kind == exactCount || m.kind == exactCost && constant(d.samples[1]))
+	if d.Exact = steady; steady {
+		d.New = furthest(d.samples[1], d.Old)
+		if least := c.MinEffect * math.Abs(d.Old); d.New != d.Old && (m.kind == exactCount || math.Abs(d.New-d.Old) >= least) {
+			d.Change = direction(m.better, d.New-d.Old)
+		}
+	}
+	c.Rows = append(c.Rows, d)
+}
+
+// runsOf are the values of a metric, one for each run.
+func runsOf(r *Report, s Subject, m comparedMetric) []float64 {
+	var values []float64
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Run == 0 || row.Phase != "" || (Subject{row.Scenario, row.Limiter, row.Control}) != s {
+			continue
+		}
+		if v := m.of(row); v.known {
+			values = append(values, v.number)
+		}
+	}
+	return values
+}
+
+func constant(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] })
+}
+
+// furthest is the value that differs most from another.
+func furthest(values []float64, from float64) float64 {
+	return slices.MaxFunc(values, func(a, b float64) int {
+		switch x, y := math.Abs(a-from), math.Abs(b-from); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+}
+
+func direction(better string, by float64) string {
+	if better == "lower" && by < 0 || better == "higher" && by > 0 {
+		return ChangeBetter
+	}
+	return ChangeWorse
+}
+
+// test decides about samples, all of them together.
+func (c *Comparison) test() error {
+	var sampled []*Compared
+	var p []float64
+	for i := range c.Rows {
+		d := &c.Rows[i]
+		if d.Exact {
+			continue
+		}
+		s, err := stats.Between(d.samples[0], d.samples[1], 1-c.Alpha)
+		if err != nil {
+			return fmt.Errorf("compare %s of %s: %w", d.Metric, d.Limiter, err)
+		}
+		d.Shift, d.Low, d.High = &s.By, finite(s.Low), finite(s.High)
+		sampled, p = append(sampled, d), append(p, s.P)
+	}
+	for i, adjusted := range stats.Holm(p) {
+		sampled[i].P = &adjusted
+		sampled[i].decide(c, len(sampled))
+	}
+	return nil
+}
+
+func (d *Compared) decide(c *Comparison, tests int) {
+	least := c.MinEffect * math.Abs(d.Old)
+	if *d.P <= c.Alpha {
+		if math.Abs(*d.Shift) >= least {
+			d.Change = direction(d.Better, *d.Shift)
+		}
+		return
+	}
+	if needs := stats.RunsFor(d.samples[0], d.samples[1], least, c.Alpha, tests); needs > min(d.OldRuns, d.NewRuns) {
+		d.Change, d.NeedsRuns = ChangeUndecided, needs
+	}
+}
+
+// note says what else is different.
+func (c *Comparison) note(before, after Saved) {
+	if why := OtherMachine(before.Env, after.Env); why != "" {
+		c.Notes = append(c.Notes, why+": times say little")
+	}
+	if a, b := server(before.Env.Redis), server(after.Env.Redis); a != b {
+		c.Notes = append(c.Notes, fmt.Sprintf("Redis was %s and is %s", a, b))
+	}
+	if before.Env.Redis.Flavour == "embedded" {
+		c.Notes = append(c.Notes, "latencies of the emulator are not compared")
+	}
+	for _, s := range []Saved{before, after} {
+		if s.Interrupted {
+			c.Notes = append(c.Notes, s.Name+" is of a run that was interrupted")
+		}
+	}
+}
+
+func (c *Comparison) judge() {
+	c.Verdict = scenarios.Pass
+	if len(c.Missing) > 0 {
+		c.Verdict = scenarios.Inconclusive
+	}
+	for _, d := range c.Rows {
+		switch d.Change {
+		case ChangeWorse:
+			c.Verdict = scenarios.Fail
+		case ChangeUndecided:
+			c.Verdict = c.Verdict.Worse(scenarios.Inconclusive)
+		}
+	}
+}
