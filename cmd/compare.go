@@ -133,9 +133,9 @@ func (o *runOptions) readBaseline(a *app, c *cobra.Command) (*report.Saved, erro
 	return &saved, nil
 }
 
-// comparableWith refuses a baseline of another machine, before anything is sent.
+// comparableWith refuses a baseline of another machine.
 func (e *experiment) comparableWith(env report.Env) error {
-	if e.baseline == nil || e.comparison.across {
+	if e.comparison.across {
 		return nil
 	}
 	if why := report.OtherMachine(e.baseline.Env, env); why != "" {

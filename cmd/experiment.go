@@ -31,7 +31,8 @@ type experiment struct {
 	overshoot *big.Rat
 	sinks     sinks
 	spec      string
-	baseline  *report.Saved // nil is none
+	baseline  *report.Saved          // nil is none
+	fit       func(report.Env) error // refuses a server before anything is sent; nil takes any
 
 	server  *backend.Server          // of the run that is under way
 	servers map[bool]*backend.Server // all that are open; the one for faults is true
@@ -58,8 +59,8 @@ func (e *experiment) run() error {
 	begin := watch()
 	env, err := e.open(stop)
 	defer e.closeServers()
-	if err == nil {
-		err = e.comparableWith(env)
+	if err == nil && e.fit != nil {
+		err = e.fit(env)
 	}
 	if err == nil {
 		e.sinks.begin(report.Input{Command: e.command, Started: started, Env: env})

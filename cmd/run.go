@@ -154,6 +154,9 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	if e.baseline, err = o.readBaseline(a, c); err != nil {
 		return nil, err
 	}
+	if e.baseline != nil {
+		e.fit = e.comparableWith
+	}
 	if e.sinks, err = a.sinks(o); err != nil {
 		return nil, err
 	}

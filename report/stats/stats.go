@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	moremath "github.com/aclements/go-moremath/stats"
 )
@@ -64,8 +65,26 @@ func Between(first, second []float64, confidence float64) (Shift, error) {
 const exactUpTo = 50
 
 // outside is how many of the sorted differences are cut off at each end for an interval
-// with so much probability outside; -1 if even none is too many.
+// with so much probability outside; -1 if even none is too many. It is asked again and
+// again for samples of one size, and so is kept.
 func outside(n1, n2 int, alpha float64) int {
+	key := size{n1, n2, alpha}
+	if k, ok := cuts.Load(key); ok {
+		return k.(int)
+	}
+	k := cut(n1, n2, alpha)
+	cuts.Store(key, k)
+	return k
+}
+
+type size struct {
+	n1, n2 int
+	alpha  float64
+}
+
+var cuts sync.Map // of size
+
+func cut(n1, n2 int, alpha float64) int {
 	if n1 > exactUpTo || n2 > exactUpTo {
 		product := float64(n1) * float64(n2)
 		k := math.Floor(product/2 - normal(1-alpha/2)*math.Sqrt(product*float64(n1+n2+1)/12) - 0.5)
@@ -163,7 +182,7 @@ func binomial(n, k int) float64 {
 }
 
 // RunsFor is how many runs of each sample it takes to find a shift of a size at alpha,
-// divided over so many tests, nine times of ten: from how far the values of the two
+// divided over so many tests, nine times of ten: from how far the values within the
 // samples lie apart, which a few runs tell badly, so that it is rather too many.
 //
 // It is the sample size of a t test, corrected for the efficiency of the rank test
@@ -174,7 +193,8 @@ func RunsFor(first, second []float64, shift, alpha float64, tests int) int {
 	if freedom < 1 || shift <= 0 {
 		return least
 	}
-	variance := (squares(first) + squares(second)) / float64(freedom)
+	scale := spread(first, second)
+	variance := scale * scale
 	// The upper bound of the variance that four of five such samples are below.
 	// Source: Wilson, Hilferty, The Distribution of Chi-Square (1931).
 	f := float64(freedom)
@@ -185,16 +205,23 @@ func RunsFor(first, second []float64, shift, alpha float64, tests int) int {
 	return max(least, int(math.Min(n, mostRuns)))
 }
 
-// squares is the sum of squared distances from the mean.
-func squares(sample []float64) float64 {
-	mean, sum := 0.0, 0.0
-	for _, v := range sample {
-		mean += v / float64(len(sample))
+// spread is how far values of one sample lie apart, as a standard deviation of normal
+// noise: the median of all distances within the samples, which a few outliers do not
+// move, as they do not move a rank test. Source: Shamos, Geometry and Statistics (1976).
+func spread(samples ...[]float64) float64 {
+	var distances []float64
+	for _, sample := range samples {
+		for i, v := range sample {
+			for _, w := range sample[:i] {
+				distances = append(distances, math.Abs(v-w))
+			}
+		}
 	}
-	for _, v := range sample {
-		sum += (v - mean) * (v - mean)
+	if len(distances) == 0 {
+		return 0
 	}
-	return sum
+	const ofNormal = 1.0483 // that median of a normal distribution is its deviation divided by this
+	return ofNormal * Median(distances)
 }
 
 // normal is the quantile of the standard normal distribution.

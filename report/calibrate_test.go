@@ -1,0 +1,120 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	gen "github.com/invopop/jsonschema"
+	validate "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/rlbench/rlbench/report"
+)
+
+func calibrated(t *testing.T, runs int) *report.Calibration {
+	t.Helper()
+	c, err := report.Calibrate(measuredRuns("noise.json", rand.New(rand.NewPCG(1, 9)), runs, nil).Report, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The floor is what nineteen of twenty null comparisons stay below, and shrinks with the
+// runs; alarms are no more than alpha; and the runs asked for depend on the effect.
+func TestCalibrate(t *testing.T) {
+	few, many := calibrated(t, 10), calibrated(t, 40)
+	if few.Runs != 5 || many.Runs != 20 || len(few.Rows) != 6 {
+		t.Fatalf("%d and %d runs, %d rows", few.Runs, many.Runs, len(few.Rows))
+	}
+	for i, n := range many.Rows {
+		// Medians of noise of a tenth: their difference has a deviation of some 0.1 * sqrt(2/n).
+		if n.Floor < 0.02 || n.Floor > 0.1 || few.Rows[i].Floor <= n.Floor || n.Alarms > 0.08 || n.RunsFor5 <= 2*n.RunsFor10 {
+			t.Errorf("%s of %s: %+v, with few runs %+v", n.Metric, n.Limiter, n, few.Rows[i])
+		}
+		if many.MinEffect < n.Floor {
+			t.Errorf("min effect %v is below the floor %v", many.MinEffect, n.Floor)
+		}
+	}
+	// Fresh pairs, not those that it was made of.
+	r := rand.New(rand.NewPCG(2, 9))
+	above := 0
+	const trials = 400
+	for range trials {
+		d := metricOf(t, compared(t, measuredRuns("old", r, 20, nil), measuredRuns("new", r, 20, nil), usual), "log", "service p50")
+		if shift := *d.Shift / d.Old; shift > many.Rows[3].Floor || -shift > many.Rows[3].Floor {
+			above++
+		}
+	}
+	if above > trials/8 {
+		t.Errorf("%d of %d null pairs are above the floor of %s, want one in twenty", above, trials, many.Rows[3].Metric)
+	}
+	if _, err := report.Calibrate(fixtureNamed(t, "no-cases"), 0.05); err == nil {
+		t.Error("an emulator is calibrated")
+	}
+}
+
+func TestCalibrationFormats(t *testing.T) {
+	c := calibrated(t, 20)
+	for name, file := range map[string]string{"table": "calibration.80.txt", "json": "calibration.json"} {
+		write, err := report.CalibrationFormats.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := write(&b, c, report.Options{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, file, b.Bytes())
+	}
+}
+
+func TestCalibrationSchema(t *testing.T) {
+	reflector := gen.Reflector{Anonymous: true}
+	s := reflector.Reflect(&report.Calibration{})
+	s.Title = "rlbench calibration"
+	s.Description = "How much times differ on a machine where nothing changed. What does not apply is absent."
+	want, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	if *update {
+		if err := os.WriteFile("calibration_schema.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(report.CalibrationJSONSchema, want) {
+		t.Error("calibration_schema.json does not match the types; run: go test ./report -update")
+	}
+	doc, err := validate.UnmarshalJSON(bytes.NewReader(report.CalibrationJSONSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := validate.NewCompiler()
+	if err := compiler.AddResource("calibration.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	write, err := report.CalibrationFormats.Named("json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := write(&b, calibrated(t, 8), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	schema := compiler.MustCompile("calibration.json")
+	for from, valid := range map[string]bool{"": true, `"pairs": 1`: false} {
+		instance, err := validate.UnmarshalJSON(strings.NewReader(strings.Replace(b.String(), from, strings.Replace(from, `: 1`, `: "1", "x": 1`, 1), 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(instance); (err == nil) != valid {
+			t.Errorf("spoilt %q: %v", from, err)
+		}
+	}
+}
