@@ -17,6 +17,7 @@ import (
 // break Redis, stand in front of a service or take real time are left out; a
 // service's keys are audited in TestServiceScenario.
 func TestAuditAfterTheLibrary(t *testing.T) {
+	t.Parallel()
 	redis := specOf(t, "live")
 	args := []string{"run"}
 	var known []netip.Addr

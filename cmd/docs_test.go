@@ -20,6 +20,7 @@ import (
 // docs/scenarios.md is made of the built-ins, so that it cannot say anything else
 // than what they do.
 func TestScenarioDocs(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("..", "docs", "scenarios.md")
 	got := scenarioDocs(t)
 	if *update {

@@ -37,7 +37,6 @@ type Log struct {
 	file    *os.File // nil until there is one
 	named   bool     // it has to be removed
 	closed  bool
-	pages   pages                 // of it
 	full    atomic.Pointer[error] // why nothing more is written
 	open    func() error          // the file, once
 	broken  atomic.Pointer[error]
@@ -120,7 +119,6 @@ func (l *Log) create() error {
 	// Without a name it is gone with the program, however that ends. Where an open
 	// file has to have one, Close removes it.
 	l.file, l.named = file, os.Remove(file.Name()) != nil
-	l.pages.file = file
 	return nil
 }
 
@@ -143,7 +141,6 @@ func (l *Log) Close() error {
 		return nil
 	}
 	err := l.file.Close()
-	l.pages.forget()
 	if l.named {
 		l.named = false
 		err = errors.Join(err, os.Remove(l.file.Name()))
@@ -163,10 +160,14 @@ func (l *Log) At(i int) Result {
 	case !b.onDisk:
 		return Result{}
 	}
-	r, err := l.pages.record(i)
-	if err != nil {
+	// Note: tried to keep pages of the file, as requests of one client are scattered over
+	// it; judging two million took as long, and more memory.
+	var bytes [recordBytes]byte
+	if _, err := l.file.ReadAt(bytes[:], int64(i)*recordBytes); err != nil {
 		l.breaks(err)
+		return Result{}
 	}
+	r := decode(bytes[:])
 	return l.unpack(&r)
 }
 

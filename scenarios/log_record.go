@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding/binary"
 	"sync"
 	"time"
 
@@ -62,6 +63,23 @@ func (l *Log) unpack(r *record) Result {
 			Shadow: small&shadowBit != 0,
 		},
 	}
+}
+
+func encode(records []record) []byte {
+	bytes := make([]byte, 0, len(records)*recordBytes)
+	for i := range records {
+		for _, word := range records[i] {
+			bytes = binary.LittleEndian.AppendUint64(bytes, word)
+		}
+	}
+	return bytes
+}
+
+func decode(bytes []byte) (r record) {
+	for i := range r {
+		r[i] = binary.LittleEndian.Uint64(bytes[8*i:])
+	}
+	return r
 }
 
 // interned keeps one of all values of one text. Place 0 is none.

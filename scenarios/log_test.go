@@ -91,8 +91,6 @@ func TestLog(t *testing.T) {
 					t.Errorf("place %d (-want +got):\n%s", i, diff)
 				}
 			}
-			// In an order in which pages are seen, lost to others and seen again.
-			l.Pages(10)
 			for step := range 101 {
 				for i := step; i < n; i += 101 {
 					if got := l.At(i); got.Planned != want(i).Planned || !got.Decision.At.Equal(want(i).Decision.At) {
@@ -150,13 +148,12 @@ func TestLogThatCannotBeRead(t *testing.T) {
 		}
 		l := logOf(t, 4096, 0)
 		defer l.Close()
-		if r := l.At(8); r == (scenarios.Result{}) { // a page that is held
+		if r := l.At(8); r == (scenarios.Result{}) {
 			t.Error("nothing is there")
 		}
 		if err := l.Spoil(); err != nil {
 			t.Fatal(err)
 		}
-		l.Pages(1) // which is that page no more
 		for range 2 {
 			if r := read(l); r != (scenarios.Result{}) || !errors.Is(l.Err(), io.EOF) {
 				t.Errorf("spoilt, %s: got %+v and error %v", name, r, l.Err())
