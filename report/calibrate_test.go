@@ -42,7 +42,7 @@ func TestCalibrate(t *testing.T) {
 	// Fresh pairs, not those that it was made of.
 	r := rand.New(rand.NewPCG(2, 9))
 	above := 0
-	const trials = 400
+	const trials = 200
 	for range trials {
 		d := metricOf(t, compared(t, measuredRuns("old", r, 20, nil), measuredRuns("new", r, 20, nil), usual), "log", "service p50")
 		if shift := *d.Shift / d.Old; shift > many.Rows[3].Floor || -shift > many.Rows[3].Floor {
