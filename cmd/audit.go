@@ -115,7 +115,7 @@ func (o *auditOptions) prepare(a *app) (*auditing, error) {
 		return nil, err
 	}
 	s.experiment = &experiment{app: a, spec: spec, runOptions: &runOptions{timeout: o.timeout, maxInFlight: 2}}
-	s.sinks, err = sinksFor(a, &runOptions{outputs: o.outputs, quiet: o.quiet, color: o.color}, report.AuditFormats, s.document)
+	s.sinks, err = sinksFor(a, &runOptions{outputs: o.outputs, quiet: o.quiet, color: o.color}, report.AuditFormats, already(s.document))
 	return s, err
 }
 

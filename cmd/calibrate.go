@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,33 +75,16 @@ func (o *runOptions) calibration(a *app, c *cobra.Command, args []string, pairs 
 		return nil, usagef("--alpha 0.05", "--alpha %v: want more than 0 and less than 0.5", alpha)
 	}
 	o.runs = sides * pairs
-	// Formats of calibrations have names that reports have too: see sinksFor.
-	sinks, err := sinksFor(a, o, report.CalibrationFormats, nil)
-	if err != nil {
-		return nil, err
-	}
 	e, err := o.prepare(a, c, args)
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range sinks.all {
-		render, err := report.CalibrationFormats.Named(one.format.Name)
-		if err != nil {
-			return nil, internal(err)
-		}
-		one.format.Render = func(w io.Writer, r *report.Report, o report.Options) error {
-			c, err := report.Calibrate(r, alpha)
-			if err != nil {
-				return err
-			}
-			return render(w, c, o)
-		}
-	}
-	e.sinks, e.fit = sinks, func(env report.Env) error {
+	e.fit = func(env report.Env) error {
 		if env.Redis.Flavour == string(backend.Embedded) {
 			return usagef("--redis managed, with redis-server on the PATH", "calibrate: the times of the emulator are not those of a Redis")
 		}
 		return nil
 	}
-	return e, nil
+	e.sinks, err = sinksFor(a, o, report.CalibrationFormats, func(r *report.Report) (*report.Calibration, error) { return report.Calibrate(r, alpha) })
+	return e, err
 }

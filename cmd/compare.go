@@ -210,7 +210,7 @@ func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
 	if err != nil {
 		return usage(err, compareHint(err))
 	}
-	out, err := sinksFor(a, o, report.ComparisonFormats, c)
+	out, err := sinksFor(a, o, report.ComparisonFormats, already(c))
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (o *doctorOptions) prepare(a *app) (*checkup, error) {
 		return nil, err
 	}
 	d.experiment = &experiment{app: a, runOptions: &o.runOptions, spec: spec}
-	d.sinks, err = sinksFor(a, &o.runOptions, report.DoctorFormats, d.document)
+	d.sinks, err = sinksFor(a, &o.runOptions, report.DoctorFormats, already(d.document))
 	return d, err
 }
 

@@ -20,8 +20,6 @@ const (
 	busyServer  = 100                    // commands a second of others
 	nearlyFull  = 0.9                    // of what memory or connections it may have
 	pings       = 200
-	waiting     = report.StatusWarn
-	impossible  = report.StatusFail
 	ownSettings = "redis-cli config set "
 )
 
@@ -29,7 +27,7 @@ const (
 func (d *checkup) redis(ctx context.Context, env report.Env) error {
 	s := d.experiment.server
 	if s.Flavour() == backend.Embedded {
-		d.add("redis", waiting, "apt-get install redis-server, or give --redis URL", "an emulator in this process: its counts are exact, its latencies are not Redis's")
+		d.add("redis", report.StatusWarn, "apt-get install redis-server, or give --redis URL", "an emulator in this process: its counts are exact, its latencies are not Redis's")
 	} else {
 		d.add("redis", report.StatusOK, "", "%s %s, %s, %s", env.Redis.Server, env.Redis.Version, env.Redis.Mode, s.Flavour())
 	}
@@ -55,9 +53,9 @@ func (d *checkup) trips(ctx context.Context) error {
 	status, hint := report.StatusOK, ""
 	switch {
 	case p50 > slowTrip:
-		status, hint = waiting, "run rlbench nearer to Redis, or read latencies as those of the network"
+		status, hint = report.StatusWarn, "run rlbench nearer to Redis, or read latencies as those of the network"
 	case p99 > uneven*p50 && p99 > slowTrip:
-		status, hint = waiting, "something else uses the network, the server or this machine: look at its load, run again when it is quiet"
+		status, hint = report.StatusWarn, "something else uses the network, the server or this machine: look at its load, run again when it is quiet"
 	}
 	d.add("round trip", status, hint, "a PING takes %s (p50), %s (p99)", short(p50), short(p99))
 	return nil
@@ -78,7 +76,7 @@ func (d *checkup) scripts(ctx context.Context) error {
 		}
 	}
 	if first != nil {
-		d.add("limiters", impossible, scriptHint(first), "%s cannot run: %v", strings.Join(failed, ", "), first)
+		d.add("limiters", report.StatusFail, scriptHint(first), "%s cannot run: %v", strings.Join(failed, ", "), first)
 		return nil
 	}
 	d.add("limiters", report.StatusOK, "", "all %d run (EVALSHA)", len(limiter.Algorithms))
@@ -124,7 +122,7 @@ func (d *checkup) clock(ctx context.Context) error {
 		return err
 	}
 	off := max(c.Offset, -c.Offset)
-	d.add("clock", unless(off > clockAhead+c.RTT, waiting), "let both machines ask a time server (chronyc tracking); --clock server follows the server's clock anyway",
+	d.add("clock", unless(off > clockAhead+c.RTT, report.StatusWarn), "let both machines ask a time server (chronyc tracking); --clock server follows the server's clock anyway",
 		"the server's clock is %s from this one, known to %s", short(off), short(c.RTT/2))
 	return nil
 }
@@ -136,24 +134,24 @@ func (d *checkup) health(ctx context.Context) error {
 		return err
 	}
 	evicts := h.Policy != "" && h.Policy != "noeviction" && h.MaxMemory > 0
-	d.add("eviction", unless(evicts, waiting), "limiters must not be forgotten: "+ownSettings+"maxmemory-policy noeviction", "%s", evictionText(h))
+	d.add("eviction", unless(evicts, report.StatusWarn), "limiters must not be forgotten: "+ownSettings+"maxmemory-policy noeviction", "%s", evictionText(h))
 	if h.MaxMemory > 0 {
-		d.add("memory", unless(float64(h.UsedMemory) > nearlyFull*float64(h.MaxMemory), waiting), "let it have more: "+ownSettings+"maxmemory 1gb",
+		d.add("memory", unless(float64(h.UsedMemory) > nearlyFull*float64(h.MaxMemory), report.StatusWarn), "let it have more: "+ownSettings+"maxmemory 1gb",
 			"%d of %d MB are used", h.UsedMemory>>20, h.MaxMemory>>20)
 	}
 	if h.Role != "master" {
-		d.add("role", impossible, "give --redis the URL of the primary", "it is a replica, which cannot count")
+		d.add("role", report.StatusFail, "give --redis the URL of the primary", "it is a replica, which cannot count")
 	}
 	if h.Loading {
-		d.add("loading", impossible, "wait until it has loaded: rlbench doctor --wait 1m", "it is loading its data")
+		d.add("loading", report.StatusFail, "wait until it has loaded: rlbench doctor --wait 1m", "it is loading its data")
 	}
 	persists := h.Saving || h.AppendFsync == "always"
-	d.add("persistence", unless(persists, waiting), "measure without: "+ownSettings+"appendfsync everysec; "+ownSettings+"save ''", "%s", persistenceText(h))
+	d.add("persistence", unless(persists, report.StatusWarn), "measure without: "+ownSettings+"appendfsync everysec; "+ownSettings+"save ''", "%s", persistenceText(h))
 	if d.experiment.server.Flavour() == backend.Live {
-		d.add("others", unless(h.OpsPerSecond > busyServer, waiting), "measure on a Redis of its own: --redis managed", "%d clients, %d commands a second", h.Clients, h.OpsPerSecond)
+		d.add("others", unless(h.OpsPerSecond > busyServer, report.StatusWarn), "measure on a Redis of its own: --redis managed", "%d clients, %d commands a second", h.Clients, h.OpsPerSecond)
 		if h.MaxClients > 0 {
 			left := h.MaxClients - h.Clients
-			d.add("connections", unless(left < 100, waiting), "let it have more: "+ownSettings+"maxclients 10000", "%d of %d are left", left, h.MaxClients)
+			d.add("connections", unless(left < 100, report.StatusWarn), "let it have more: "+ownSettings+"maxclients 10000", "%d of %d are left", left, h.MaxClients)
 		}
 	}
 	return nil

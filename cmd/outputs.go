@@ -187,7 +187,11 @@ func rescued(r *report.Report) string {
 		return ""
 	}
 	var b bytes.Buffer
-	err = errors.Join(report.Formats[1].Render(&b, r, report.Options{}), second(file.Write(b.Bytes())), file.Close())
+	json, err := report.FormatNamed("json")
+	if err == nil {
+		err = json.Render(&b, r, report.Options{})
+	}
+	err = errors.Join(err, second(file.Write(b.Bytes())), file.Close())
 	if err != nil {
 		os.Remove(file.Name())
 		return ""

@@ -10,8 +10,9 @@ import (
 
 // sinksFor are where a document goes that is no report. The formats of such documents
 // have the names of those of reports, so that the same files are opened in the same way;
-// only what is written to them is the document.
-func sinksFor[T any](a *app, o *runOptions, formats report.Formatters[T], document T) (sinks, error) {
+// only what is written to them is the document, which is made of the report, if there
+// is one.
+func sinksFor[T any](a *app, o *runOptions, formats report.Formatters[T], document func(*report.Report) (T, error)) (sinks, error) {
 	for _, text := range o.outputs {
 		name, _, _ := strings.Cut(text, "=")
 		if _, err := formats.Named(name); err != nil {
@@ -27,9 +28,18 @@ func sinksFor[T any](a *app, o *runOptions, formats report.Formatters[T], docume
 		if err != nil {
 			return s, internal(err)
 		}
-		one.format.Render = func(w io.Writer, _ *report.Report, o report.Options) error {
-			return render(w, document, o)
+		one.format.Render = func(w io.Writer, r *report.Report, o report.Options) error {
+			d, err := document(r)
+			if err != nil {
+				return err
+			}
+			return render(w, d, o)
 		}
 	}
 	return s, nil
+}
+
+// already is a document that is there already.
+func already[T any](document T) func(*report.Report) (T, error) {
+	return func(*report.Report) (T, error) { return document, nil }
 }

@@ -2,13 +2,10 @@ package report_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	gen "github.com/invopop/jsonschema"
 	validate "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/rlbench/rlbench/report"
@@ -80,33 +77,8 @@ func TestAuditDrivesNoTerminal(t *testing.T) {
 }
 
 func TestAuditSchema(t *testing.T) {
-	r := gen.Reflector{Anonymous: true}
-	s := r.Reflect(&report.Audit{})
-	s.Title = "rlbench audit"
-	s.Description = "What a sweep of a Redis found. Durations are integers with their unit in the name; what does not apply is absent."
-	want, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	if *update {
-		if err := os.WriteFile("audit_schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(report.AuditJSONSchema, want) {
-		t.Error("audit_schema.json does not match the types; run: go test ./report -update")
-	}
-	doc, err := validate.UnmarshalJSON(bytes.NewReader(report.AuditJSONSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := validate.NewCompiler()
-	if err := c.AddResource("audit.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema := c.MustCompile("audit.json")
+	schema := validator(t, "audit_schema.json", report.AuditJSONSchema, &report.Audit{}, "rlbench audit",
+		"What a sweep of a Redis found. Durations are integers with their unit in the name; what does not apply is absent.")
 	for _, row := range []struct {
 		name, from, to string
 		valid          bool

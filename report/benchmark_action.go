@@ -63,7 +63,7 @@ func spread(r *Report, sum *Row, of func(*Row) value) string {
 	var least, most *float64
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if sum.Run != 0 || row.Run == 0 || row.Phase != sum.Phase || row.Scenario != sum.Scenario || row.Limiter != sum.Limiter || row.Control != sum.Control {
+		if sum.Run != 0 || row.Run == 0 || row.Phase != sum.Phase || row.subject() != sum.subject() {
 			continue
 		}
 		if v := of(row); v.known {

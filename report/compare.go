@@ -167,11 +167,13 @@ func OtherMachine(a, b Env) string {
 	return ""
 }
 
+func (row *Row) subject() Subject { return Subject{row.Scenario, row.Limiter, row.Control} }
+
 // subjects are the limiters of a report.
 func subjects(r *Report) []Subject {
 	var all []Subject
 	for _, row := range r.Rows {
-		if s := (Subject{row.Scenario, row.Limiter, row.Control}); !slices.Contains(all, s) {
+		if s := row.subject(); !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
@@ -202,7 +204,7 @@ func runsOf(r *Report, s Subject, m comparedMetric) []float64 {
 	var values []float64
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.Run == 0 || row.Phase != "" || (Subject{row.Scenario, row.Limiter, row.Control}) != s {
+		if row.Run == 0 || row.Phase != "" || row.subject() != s {
 			continue
 		}
 		if v := m.of(row); v.known {

@@ -52,10 +52,6 @@ func (c *Comparison) scenarios() []string {
 
 // cells are a row's.
 func (d *Compared) cells() []string {
-	name := printable(d.Limiter)
-	if d.Control {
-		name += ", no fault"
-	}
 	p := ""
 	if d.P != nil {
 		p = strconv.FormatFloat(*d.P, 'f', 3, 64)
@@ -63,23 +59,23 @@ func (d *Compared) cells() []string {
 			p = "<0.001"
 		}
 	}
-	return []string{name, d.Metric, d.figure(d.Old), d.figure(d.New), d.changed(), p, d.word()}
+	return []string{limiterCell(Row{Limiter: d.Limiter, Control: d.Control}), d.Metric, d.figure(d.Old), d.figure(d.New), d.changed(), p, d.word()}
 }
 
 func (d *Compared) figure(v float64) string {
 	if d.Unit == "us" {
 		return roundMicros(int64(math.Round(v)))
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	return value{v, true}.String()
 }
 
 // changed is the shift as a share of the old median, with its interval.
 func (d *Compared) changed() string {
 	if d.Exact {
-		return signed(d.New-d.Old, "")
+		return signed(d.New - d.Old)
 	}
 	if d.Old == 0 {
-		return signed(*d.Shift, "")
+		return signed(*d.Shift)
 	}
 	text := share(*d.Shift / math.Abs(d.Old))
 	if d.Low != nil && d.High != nil {
@@ -92,11 +88,12 @@ func share(v float64) string {
 	return fmt.Sprintf("%+.1f%%", v*100)
 }
 
-func signed(v float64, unit string) string {
+func signed(v float64) string {
+	text := value{v, true}.String()
 	if v > 0 {
-		return "+" + strconv.FormatFloat(v, 'f', -1, 64) + unit
+		text = "+" + text
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64) + unit
+	return text
 }
 
 // word is what a change means, for people.
@@ -192,19 +189,6 @@ func comparisonRows(b *strings.Builder, rows []Compared, o Options) error {
 		line[len(line)-1] = paint(verdictOf(rows[i].Change), line[len(line)-1], o.Color)
 	}
 	return writeTable(b, heads, lines, left)
-}
-
-// tableWidth is how wide writeTable makes a table.
-func tableWidth(heads []string, lines [][]string) int {
-	total := len(gap) * (len(heads) - 1)
-	for i, head := range heads {
-		widest := len([]rune(head))
-		for _, line := range lines {
-			widest = max(widest, len([]rune(line[i])))
-		}
-		total += widest
-	}
-	return total
 }
 
 // summary counts what changed.

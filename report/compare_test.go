@@ -2,14 +2,11 @@ package report_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	gen "github.com/invopop/jsonschema"
 	validate "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/rlbench/rlbench/report"
@@ -274,33 +271,8 @@ func TestComparisonGolden(t *testing.T) {
 }
 
 func TestComparisonSchema(t *testing.T) {
-	reflector := gen.Reflector{Anonymous: true}
-	s := reflector.Reflect(&report.Comparison{})
-	s.Title = "rlbench comparison"
-	s.Description = "What changed from one report of rlbench to another. What does not apply is absent."
-	want, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	if *update {
-		if err := os.WriteFile("comparison_schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(report.ComparisonJSONSchema, want) {
-		t.Error("comparison_schema.json does not match the types; run: go test ./report -update")
-	}
-	doc, err := validate.UnmarshalJSON(bytes.NewReader(report.ComparisonJSONSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := validate.NewCompiler()
-	if err := compiler.AddResource("comparison.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema := compiler.MustCompile("comparison.json")
+	schema := validator(t, "comparison_schema.json", report.ComparisonJSONSchema, &report.Comparison{}, "rlbench comparison",
+		"What changed from one report of rlbench to another. What does not apply is absent.")
 	r := rand.New(rand.NewPCG(11, 11))
 	text := string(renderComparison(t, "json", compared(t, measuredRuns("a", r, 3, nil), measuredRuns("b", r, 3, nil), usual), report.Options{}))
 	for from, valid := range map[string]bool{"": true, `"change": "same"`: false, `"schema": "rlbench.comparison/v1"`: false} {

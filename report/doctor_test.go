@@ -2,13 +2,10 @@ package report_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	gen "github.com/invopop/jsonschema"
 	validate "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/rlbench/rlbench/report"
@@ -82,33 +79,8 @@ func TestDoctorVerdict(t *testing.T) {
 }
 
 func TestDoctorSchema(t *testing.T) {
-	r := gen.Reflector{Anonymous: true}
-	s := r.Reflect(&report.Doctor{})
-	s.Title = "rlbench doctor"
-	s.Description = "What would distort a measurement. Durations are integers with their unit in the name; what was not found is absent."
-	want, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	if *update {
-		if err := os.WriteFile("doctor_schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(report.DoctorJSONSchema, want) {
-		t.Error("doctor_schema.json does not match the types; run: go test ./report -update")
-	}
-	doc, err := validate.UnmarshalJSON(bytes.NewReader(report.DoctorJSONSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := validate.NewCompiler()
-	if err := c.AddResource("doctor.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema := c.MustCompile("doctor.json")
+	schema := validator(t, "doctor_schema.json", report.DoctorJSONSchema, &report.Doctor{}, "rlbench doctor",
+		"What would distort a measurement. Durations are integers with their unit in the name; what was not found is absent.")
 	d := checkedUp()
 	d.Judge(false)
 	for from, valid := range map[string]bool{"": true, `"status": "ok"`: false, `"schema": "rlbench.doctor/v1"`: false} {

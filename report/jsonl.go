@@ -136,13 +136,13 @@ func renderJSONL(w io.Writer, r *Report, _ Options) error {
 
 // rowKey names a row.
 type rowKey struct {
-	scenario, limiter, phase string
-	run                      int
-	control                  bool
+	Subject
+	phase string
+	run   int
 }
 
 func (row *Row) key() rowKey {
-	return rowKey{row.Scenario, row.Limiter, row.Phase, row.Run, row.Control}
+	return rowKey{row.subject(), row.Phase, row.Run}
 }
 
 // lines are lines to write.

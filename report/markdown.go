@@ -133,16 +133,7 @@ func markdownScenario(b *strings.Builder, r *Report, s *Scenario, d detail) erro
 }
 
 func markdownRows(b *strings.Builder, columns []column, rows []Row) error {
-	heads, left := make([]string, len(columns)), make([]bool, len(columns))
-	for i, c := range columns {
-		heads[i], left[i] = c.head, c.left
-	}
-	lines := make([][]string, len(rows))
-	for i, row := range rows {
-		for _, c := range columns {
-			lines[i] = append(lines[i], c.cell(row))
-		}
-	}
+	heads, lines, left := laidOut(columns, rows)
 	return markdownTable(b, heads, lines, left)
 }
 

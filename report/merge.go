@@ -176,17 +176,13 @@ func (m *merger) addScenario(s Scenario) {
 // arrange puts the rows of one limiter under one scenario together, with their sum in
 // front where there are several runs.
 func (r *Report) arrange() error {
-	type group struct {
-		scenario, limiter string
-		control           bool
-	}
-	groups := map[group][]Row{}
-	var order []group
+	groups := map[Subject][]Row{}
+	var order []Subject
 	for _, row := range r.Rows {
 		if row.Run == 0 {
 			continue
 		}
-		g := group{row.Scenario, row.Limiter, row.Control}
+		g := row.subject()
 		if groups[g] == nil {
 			order = append(order, g)
 		}
@@ -194,10 +190,10 @@ func (r *Report) arrange() error {
 	}
 	r.Rows = []Row{}
 	for _, g := range order {
-		if i := slices.IndexFunc(r.Scenarios, func(s Scenario) bool { return s.Name == g.scenario }); i >= 0 && r.Scenarios[i].Runs > 1 {
+		if i := slices.IndexFunc(r.Scenarios, func(s Scenario) bool { return s.Name == g.Scenario }); i >= 0 && r.Scenarios[i].Runs > 1 {
 			sums, err := sumRuns(groups[g])
 			if err != nil {
-				return fmt.Errorf("add up the runs of %s under %s: %w", g.limiter, g.scenario, err)
+				return fmt.Errorf("add up the runs of %s under %s: %w", g.Limiter, g.Scenario, err)
 			}
 			r.Rows = append(r.Rows, sums...)
 		}

@@ -12,46 +12,46 @@ import (
 	"github.com/rlbench/rlbench/report"
 )
 
-// schemaOfTypes generates the JSON Schema from the Go types.
-func schemaOfTypes(t *testing.T) []byte {
+// validator is the JSON Schema of a document, as it is embedded, which has to be what is
+// generated from the type. With -update it is written.
+func validator(t *testing.T, file string, embedded []byte, document any, title, description string) *validate.Schema {
 	t.Helper()
 	r := gen.Reflector{Anonymous: true}
-	s := r.Reflect(&report.Report{})
-	s.Title = "rlbench report"
-	s.Description = "A judged run of rlbench. Durations are integers with their unit in the name; what was not measured is absent."
-	data, err := json.MarshalIndent(s, "", "  ")
+	s := r.Reflect(document)
+	s.Title, s.Description = title, description
+	want, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(data, '\n')
-}
-
-func TestSchemaIsCurrent(t *testing.T) {
-	want := schemaOfTypes(t)
+	want = append(want, '\n')
 	if *update {
-		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
+		if err := os.WriteFile(file, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
+		embedded = want
 	}
-	if !bytes.Equal(report.JSONSchema, want) {
-		t.Error("schema.json does not match the types; run: go test ./report -update")
+	if !bytes.Equal(embedded, want) {
+		t.Errorf("%s does not match the types; run: go test ./report -update", file)
 	}
-}
-
-// compiled is the schema as a validator.
-func compiled(t *testing.T) *validate.Schema {
-	t.Helper()
-	doc, err := validate.UnmarshalJSON(bytes.NewReader(report.JSONSchema))
+	doc, err := validate.UnmarshalJSON(bytes.NewReader(embedded))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := validate.NewCompiler()
-	if err := c.AddResource("report.json", doc); err != nil {
+	if err := c.AddResource(file, doc); err != nil {
 		t.Fatal(err)
 	}
-	return c.MustCompile("report.json")
+	return c.MustCompile(file)
 }
+
+// compiled is the schema of a report.
+func compiled(t *testing.T) *validate.Schema {
+	t.Helper()
+	return validator(t, "schema.json", report.JSONSchema, &report.Report{}, "rlbench report",
+		"A judged run of rlbench. Durations are integers with their unit in the name; what was not measured is absent.")
+}
+
+func TestSchemaIsCurrent(t *testing.T) { compiled(t) }
 
 func TestReportsValidate(t *testing.T) {
 	schema := compiled(t)

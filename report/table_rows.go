@@ -84,21 +84,40 @@ func columnsOf(r *Report, s *Scenario) []column {
 
 // writeRows writes the table.
 func writeRows(w io.Writer, columns []column, rows []Row, o Options) error {
-	heads, left := make([]string, len(columns)), make([]bool, len(columns))
-	for i, c := range columns {
-		heads[i], left[i] = c.head, c.left
-	}
-	lines := make([][]string, len(rows))
-	for i, row := range rows {
-		for _, c := range columns {
-			cell := c.cell(row)
+	heads, lines, left := laidOut(columns, rows)
+	for at, c := range columns {
+		for i, row := range rows {
 			if c.head == "verdict" {
-				cell = paint(row.Verdict, cell, o.Color)
+				lines[i][at] = paint(row.Verdict, lines[i][at], o.Color)
 			}
-			lines[i] = append(lines[i], cell)
 		}
 	}
 	return writeTable(w, heads, lines, left)
+}
+
+// laidOut are the heads, the cells and the alignment of a table.
+func laidOut(columns []column, rows []Row) (heads []string, lines [][]string, left []bool) {
+	lines = make([][]string, len(rows))
+	for _, c := range columns {
+		heads, left = append(heads, c.head), append(left, c.left)
+		for i, row := range rows {
+			lines[i] = append(lines[i], c.cell(row))
+		}
+	}
+	return heads, lines, left
+}
+
+// tableWidth is how wide writeTable makes a table.
+func tableWidth(heads []string, lines [][]string) int {
+	total := len(gap) * (len(heads) - 1)
+	for i, head := range heads {
+		widest := len([]rune(head))
+		for _, line := range lines {
+			widest = max(widest, len([]rune(line[i])))
+		}
+		total += widest
+	}
+	return total
 }
 
 // writeTable writes aligned columns without borders.
@@ -172,15 +191,8 @@ func fitting(columns []column, rows []Row, width int) []column {
 }
 
 func natural(columns []column, rows []Row) int {
-	total := len(gap) * (len(columns) - 1)
-	for _, c := range columns {
-		widest := len([]rune(c.head))
-		for _, row := range rows {
-			widest = max(widest, len([]rune(c.cell(row))))
-		}
-		total += widest
-	}
-	return total
+	heads, lines, _ := laidOut(columns, rows)
+	return tableWidth(heads, lines)
 }
 
 // phasesOf are the names of a scenario's phases in order.
