@@ -28,7 +28,8 @@ var floors = []floor{
 	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{
 		"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty",
 	}},
-	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter", "limiter/openmetrics", "report/stats"}},
+	{"report", "a saved report can be rendered without the tester", []string{"scenarios", "limiter", "limiter/openmetrics", "report/chart", "report/stats"}},
+	{"report/chart", "pictures know nothing of what is measured", nil},
 	{"report/stats", "statistics know nothing of what is measured", nil},
 	{"cmd", "cmd is where everything meets", []string{
 		"limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty", "limiter/httplimit", "limiter/identity",

@@ -327,7 +327,7 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 	}
 	c := report.Case{
 		Description: s.Description, Plan: h.Plan.Outline(), Hash: s.hash, Limiter: name,
-		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Timings: timings, Judgement: j, Cost: a.cost, Control: a.control,
+		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Timings: timings, Judgement: j, Profile: oracle.Profile(oc), Cost: a.cost, Control: a.control,
 	}
 	if oc.Algorithm != nil {
 		c.Algorithm = oc.Algorithm.Name

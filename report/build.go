@@ -29,8 +29,9 @@ type Case struct {
 	Attempts    int    // at hitting the edge, from 1
 	Timings     *Timings
 	Judgement   *scenarios.Judgement
-	Cost        *Cost // nil if nothing was measured
-	Control     bool  // the plan is run without its faults
+	Profile     *scenarios.Profile // nil leaves the pictures out
+	Cost        *Cost              // nil if nothing was measured
+	Control     bool               // the plan is run without its faults
 }
 
 // Build makes the document. Scenarios, limiters and runs keep the order in which
@@ -105,7 +106,8 @@ func rowsOf(c *Case) ([]Row, error) {
 	rows := []Row{rowOf(c, wholeScenario)}
 	for phase := range c.Plan.Phases {
 		row := rowOf(c, phase)
-		row.ServiceUS, row.ResponseUS = c.Timings.phases[phase].service, c.Timings.phases[phase].response
+		t := &c.Timings.phases[phase]
+		row.ServiceUS, row.ResponseUS, row.LagUS = t.service, t.response, t.lag
 		rows = append(rows, row)
 	}
 	return rows, rows[0].pool(rows[1:])
@@ -148,6 +150,7 @@ func rowOf(c *Case, phase int) Row {
 		row.Promise = &Promise{MaxInWindow: p.MaxInWindow, Kept: p.Kept}
 	}
 	row.Redis = c.Cost
+	row.profiled(c.Profile)
 	return row
 }
 

@@ -156,7 +156,14 @@ type Row struct {
 
 	ServiceUS  Outcomes  `json:"service_us"`
 	ResponseUS *Outcomes `json:"response_us,omitempty"`
-	Redis      *Cost     `json:"redis,omitempty"`
+	// LagUS is how late what was sent was sent; absent under the virtual clock.
+	LagUS *Latency `json:"lag_us,omitempty"`
+	Redis *Cost    `json:"redis,omitempty"`
+
+	// Envelope is of the whole scenario, and Timeline of one run of it: first all, then
+	// around edges, if that is not seen there.
+	Envelope *Envelope `json:"envelope,omitempty"`
+	Timeline []Stretch `json:"timeline,omitempty"`
 
 	Verdict scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
 }
@@ -212,8 +219,8 @@ type Latency struct {
 	Max     *int64 `json:"max,omitempty"`
 	Clamped int64  `json:"clamped,omitempty"` // samples above the histogram's range, counted at its end
 	// HDR is the HdrHistogram of the samples in microseconds, as base64 of its V2
-	// compressed encoding. Only what was admitted and denied in one phase of one run has
-	// one: all else is their sum.
+	// compressed encoding. Only what was admitted, what was denied and the lag in one
+	// phase of one run have one: all else is their sum.
 	HDR string `json:"hdr,omitempty"`
 }
 

@@ -67,7 +67,7 @@ func judged(t *testing.T, c *oracle.Case) report.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report.Case{Plan: c.Plan, Limiter: c.Name, Timings: timings(t, c.Plan, c.Results), Judgement: j}
+	return report.Case{Plan: c.Plan, Limiter: c.Name, Timings: timings(t, c.Plan, c.Results), Judgement: j, Profile: oracle.Profile(c)}
 }
 
 // brokenHistory is what a limiter answers to a plan while the plan's one fault is in

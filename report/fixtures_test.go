@@ -102,10 +102,11 @@ func build(t *testing.T, e experiment) *report.Report {
 			if e.odd != "" {
 				name = e.odd
 			}
-			j, err := oracle.Judge(&oracle.Case{
+			oc := &oracle.Case{
 				Plan: plan, Results: results, Edge: plan.Edge(), Algorithm: &a, Name: name, Tells: scenarios.TellsAll,
 				Checks: checks, MaxOvershoot: e.over, Interrupted: e.partial,
-			})
+			}
+			j, err := oracle.Judge(oc)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +117,7 @@ func build(t *testing.T, e experiment) *report.Report {
 			}
 			in.Cases = append(in.Cases, report.Case{
 				Description: description, Plan: plan, Hash: plan.Hash(), Limiter: name, Algorithm: a.Name, Run: run, Runs: max(e.runs, 1), Attempts: 1,
-				Timings: timings(t, plan, results), Judgement: j,
+				Timings: timings(t, plan, results), Judgement: j, Profile: oracle.Profile(oc),
 				Cost: &report.Cost{Keys: 1, BytesPerIdentity: &bytes, CommandsPerDecision: &commands, ScriptUSPerDecision: &script},
 			})
 		}

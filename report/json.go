@@ -26,8 +26,36 @@ func encode(w io.Writer, name string, document any) error {
 	if err := enc.Encode(document); err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	_, err := w.Write(withoutControls(b.Bytes()))
+	_, err := w.Write(withoutControls(numbersInLine(b.Bytes())))
 	return err
+}
+
+// numbersInLine puts lists of numbers on one line, in JSON that is indented.
+func numbersInLine(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	open := -1 // where a list of numbers began
+	for line := range bytes.Lines(data) {
+		text := bytes.TrimSpace(line)
+		last := bytes.TrimRight(text, ",")
+		switch {
+		case bytes.HasSuffix(text, []byte("[")):
+			open = len(out)
+			out = append(out, line...)
+		case open >= 0 && len(last) > 0 && bytes.Trim(last, "-0123456789.eE+") == nil:
+			out = append(out, line...)
+		case open >= 0 && len(last) == 1 && last[0] == ']':
+			list := out[open:]
+			head, numbers, _ := bytes.Cut(list, []byte("["))
+			folded := append(bytes.Clone(head), '[')
+			folded = append(folded, bytes.Join(bytes.Fields(numbers), []byte(" "))...)
+			out = append(append(append(out[:open], folded...), text...), '\n')
+			open = -1
+		default:
+			open = -1
+			out = append(out, line...)
+		}
+	}
+	return out
 }
 
 // withoutControls escapes the control characters that JSON may hold as they are, and
@@ -62,6 +90,11 @@ func Decode(data []byte) (*Report, error) {
 	}
 	if r.Schema != Schema {
 		return nil, fmt.Errorf("decode report: schema is %q, want %q", r.Schema, Schema)
+	}
+	for i := range r.Rows {
+		if err := r.Rows[i].sound(); err != nil {
+			return nil, fmt.Errorf("decode report: %w", err)
+		}
 	}
 	for _, s := range r.Scenarios {
 		if err := s.limit().Validate(); err != nil {

@@ -139,11 +139,16 @@ func markdownRows(b *strings.Builder, columns []column, rows []Row) error {
 
 // phaseTable has a line for each limiter and phase.
 func phaseTable(b *strings.Builder, r *Report, s *Scenario) error {
+	heads, lines, left := byPhaseLines(r, s)
+	return markdownTable(b, heads, lines, left)
+}
+
+// byPhaseLines are the lines of a table of all limiters and phases, over all runs.
+func byPhaseLines(r *Report, s *Scenario) (heads []string, lines [][]string, left []bool) {
 	run := 1
 	if s.Runs > 1 {
 		run = 0
 	}
-	var lines [][]string
 	for _, row := range r.Rows {
 		if row.Scenario == s.Name && row.Phase != "" && row.Run == run {
 			lines = append(lines, []string{
@@ -152,8 +157,8 @@ func phaseTable(b *strings.Builder, r *Report, s *Scenario) error {
 			})
 		}
 	}
-	heads := []string{"limiter", "phase", "planned", "admitted", "denied", "errors", "peak", "p50", "p99", "verdict"}
-	return markdownTable(b, heads, lines, []bool{0: true, 1: true, 9: true})
+	heads = []string{"limiter", "phase", "planned", "admitted", "denied", "errors", "peak", "p50", "p99", "verdict"}
+	return heads, lines, []bool{0: true, 1: true, 9: true}
 }
 
 // markdownTable writes a table. Its renderer escapes nothing.

@@ -59,6 +59,7 @@ var metrics = slices.Concat(
 	counts,
 	times("service", "from sending to the reply", func(r *Row) *Outcomes { return &r.ServiceUS }),
 	times("response", "from the planned instant to the reply", func(r *Row) *Outcomes { return r.ResponseUS }),
+	percentiles("lag_us_", "requests that were sent", "of how late requests were sent", func(r *Row) *Latency { return r.LagUS }),
 	costs,
 )
 
@@ -131,11 +132,16 @@ func times(kind, help string, part func(*Row) *Outcomes) []metric {
 			}
 			return nil
 		}
-		name := kind + "_us_" + o.name + "_"
-		all = append(all, metric{name + "count", "", "requests with a " + kind + " time, " + o.name, within(latency, func(l *Latency) value { return count(l.Count) })})
-		for _, q := range quantiles {
-			all = append(all, metric{name + q.name, "us", q.name + " of the time " + help + ", " + o.name, within(latency, func(l *Latency) value { return maybe(q.of(l)) })})
-		}
+		all = append(all, percentiles(kind+"_us_"+o.name+"_", "requests with a "+kind+" time, "+o.name, "of the time "+help+", "+o.name, latency)...)
+	}
+	return all
+}
+
+// percentiles are the figures of a distribution.
+func percentiles(prefix, counted, help string, of func(*Row) *Latency) []metric {
+	all := []metric{{prefix + "count", "", counted, within(of, func(l *Latency) value { return count(l.Count) })}}
+	for _, q := range quantiles {
+		all = append(all, metric{prefix + q.name, "us", q.name + " " + help, within(of, func(l *Latency) value { return maybe(q.of(l)) })})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"slices"
 )
 
@@ -12,7 +13,7 @@ func sumRuns(rows []Row) ([]Row, error) {
 	for _, row := range rows {
 		at := slices.IndexFunc(sums, func(s Row) bool { return s.Phase == row.Phase })
 		if at < 0 {
-			row.Run = 0
+			row.Run, row.Timeline = 0, nil // which cannot be added
 			sums = append(sums, row)
 			continue
 		}
@@ -71,6 +72,7 @@ func (row *Row) plus(o Row) {
 			ScriptUSPerDecision: either(a.ScriptUSPerDecision, b.ScriptUSPerDecision, higher),
 		}
 	})
+	row.Envelope = higherEnvelope(row.Envelope, o.Envelope)
 	row.Verdict = row.Verdict.Worse(o.Verdict)
 }
 
@@ -93,9 +95,10 @@ func higher[T int64 | float64](a, b T) T { return max(a, b) }
 // one run. Percentiles cannot be added.
 func (row *Row) pool(leaves []Row) error {
 	var service, response byOutcome
+	var lag *samples
 	realTime := false
 	for _, leaf := range leaves {
-		if err := service.merge(leaf.ServiceUS); err != nil {
+		if err := errors.Join(service.merge(leaf.ServiceUS), mergeSaved(&lag, leaf.LagUS)); err != nil {
 			return err
 		}
 		if leaf.ResponseUS == nil {
@@ -108,7 +111,7 @@ func (row *Row) pool(leaves []Row) error {
 	}
 	var err error
 	row.ServiceUS, err = service.outcomes()
-	row.ResponseUS = nil
+	row.ResponseUS, row.LagUS = nil, lag.latency()
 	if err == nil && realTime {
 		var all Outcomes
 		all, err = response.outcomes()

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"time"
+
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/scenarios"
 )
@@ -9,11 +11,12 @@ import (
 // however many requests there were, so that results need not be kept until the report.
 type Timings struct{ phases []timed }
 
-// timed are the times of a phase, with their histograms; response is nil under the
-// virtual clock.
+// timed are the times of a phase, with their histograms; response and lag are nil under
+// the virtual clock.
 type timed struct {
 	service  Outcomes
 	response *Outcomes
+	lag      *Latency
 }
 
 // Time takes the times of results. results.At(i) belongs to p.Arrivals[i].
@@ -21,10 +24,16 @@ func Time(p *scenarios.Plan, results scenarios.Results) (*Timings, error) {
 	phases := make([]recording, len(p.Phases))
 	realTime := p.Clock != scenarios.Virtual
 	for i, r := range results.All() {
+		phase := &phases[p.Arrivals[i].Phase]
+		if realTime && r.Outcome != scenarios.Missed {
+			if err := phase.late(r.Sent - r.Planned); err != nil {
+				return nil, err
+			}
+		}
 		if r.Decision.Source == limiter.SourceEdge {
 			continue // who is denied in front does not meet the limiter
 		}
-		if err := phases[p.Arrivals[i].Phase].add(&r, realTime); err != nil {
+		if err := phase.add(&r, realTime); err != nil {
 			return nil, err
 		}
 	}
@@ -41,13 +50,26 @@ func Time(p *scenarios.Plan, results scenarios.Results) (*Timings, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.phases[i].response = &response
+		t.phases[i].response, t.phases[i].lag = &response, phases[i].lag.latency()
+		if err := save(t.phases[i].lag, phases[i].lag); err != nil {
+			return nil, err
+		}
 	}
 	return t, nil
 }
 
 // recording is a phase that is being recorded.
-type recording struct{ service, response byOutcome }
+type recording struct {
+	service, response byOutcome
+	lag               *samples // made when there is something to record
+}
+
+func (r *recording) late(d time.Duration) error {
+	if r.lag == nil {
+		r.lag = newSamples()
+	}
+	return r.lag.add(d)
+}
 
 func (r *recording) add(result *scenarios.Result, realTime bool) error {
 	if err := r.service.add(result.Outcome, result.Done-result.Sent); err != nil || !realTime {

@@ -1,0 +1,166 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/rlbench/rlbench/report/chart"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// pageSize is how long a page is at most, in bytes: what has no room is left out, and
+// the page says so.
+const pageSize = 1_000_000
+
+var (
+	//go:embed page.tmpl
+	pageSource string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
+
+	pageTemplate = template.Must(template.New("page").Parse(pageSource))
+)
+
+// page is a report as a page shows it.
+type page struct {
+	Title, Verdict, Summary string
+	Reasons                 []scenarios.Reason
+	Scenarios               []entry
+	Sections                []template.HTML
+	Environment             []grid
+	Command                 string
+	Left                    string // what was left out
+	Policy                  string // what the page may load: itself
+	Style                   template.CSS
+	Script                  template.JS
+}
+
+// entry is a scenario in the list of them.
+type entry struct {
+	ID, Name, Verdict, Failed, Unsure string
+	Shown                             bool
+}
+
+// renderHTML writes one page that needs nothing else: no network, no other file.
+func renderHTML(w io.Writer, r *Report, _ Options) error {
+	p := page{
+		Title: "rlbench: " + printable(title(r)), Verdict: string(r.Verdict), Summary: summary(r),
+		Environment: environment(r), Command: shellCommand(r.Command),
+		Style: template.CSS(chart.Style + pageStyle), Script: template.JS(pageScript),
+	}
+	p.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '" + hashOf(string(p.Style)) + "'; script-src '" + hashOf(pageScript) + "'"
+	for _, reason := range reasonsOnce(r) {
+		p.Reasons = append(p.Reasons, scenarios.Reason{Code: printable(reason.Code), Message: printable(reason.Message), Hint: printable(reason.Hint)})
+	}
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		failed, unsure := notPassed(r, s)
+		p.Scenarios = append(p.Scenarios, entry{
+			ID: sectionID(i), Name: printable(s.Name), Verdict: string(s.Verdict),
+			Failed: strings.Join(failed, ", "), Unsure: strings.Join(unsure, ", "),
+		})
+	}
+	var frame bytes.Buffer
+	if err := pageTemplate.ExecuteTemplate(&frame, "page", p); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	if err := p.fill(r, pageSize-frame.Len()); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.ExecuteTemplate(&b, "page", p); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// title names what a report is about.
+func title(r *Report) string {
+	switch len(r.Scenarios) {
+	case 0:
+		return string(r.Verdict)
+	case 1:
+		return r.Scenarios[0].Name + ", " + string(r.Verdict)
+	}
+	return fmt.Sprintf("%d scenarios, %s", len(r.Scenarios), r.Verdict)
+}
+
+// hashOf is what allows a page to hold a script or a style sheet.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func sectionID(i int) string { return fmt.Sprintf("s%d", i+1) }
+
+// notPassed are the limiters of a scenario that failed, and those that are inconclusive.
+func notPassed(r *Report, s *Scenario) (failed, unsure []string) {
+	for _, row := range shownRows(r, s) {
+		switch row.Verdict {
+		case scenarios.Fail:
+			failed = append(failed, limiterCell(row))
+		case scenarios.Inconclusive:
+			unsure = append(unsure, limiterCell(row))
+		}
+	}
+	return failed, unsure
+}
+
+// pageDetails are how much of a scenario a page shows, from all to least.
+var pageDetails = []detail{everything, noPhases, noTables}
+
+// fill adds what there is room for: each scenario with its tables, then with its
+// pictures, then with those of each limiter; first those that failed, then those that are
+// inconclusive, then the others.
+func (p *page) fill(r *Report, room int) error {
+	p.Sections = make([]template.HTML, len(r.Scenarios))
+	reduced := map[detail]int{}
+	for _, verdict := range []scenarios.Verdict{scenarios.Fail, scenarios.Inconclusive, scenarios.Pass} {
+		for level := len(pageDetails) - 1; level >= 0; level-- {
+			for i := range r.Scenarios {
+				if r.Scenarios[i].Verdict != verdict {
+					continue
+				}
+				text, err := sectionOf(r, i, pageDetails[level])
+				if err != nil {
+					return err
+				}
+				if grown := len(text) - len(p.Sections[i]); grown <= room {
+					p.Sections[i], p.Scenarios[i].Shown = text, true
+					room -= grown
+				} else {
+					reduced[pageDetails[level]]++
+				}
+			}
+		}
+	}
+	var left []string
+	for i, what := range []string{"the pictures of single limiters", "all pictures", "all but the verdict"} {
+		if n := reduced[pageDetails[i]]; n > 0 {
+			left = append(left, fmt.Sprintf("%s of %d scenarios", what, n))
+		}
+	}
+	p.Left = strings.Join(left, ", ")
+	return nil
+}
+
+// shellCommand is a command as a shell takes it.
+func shellCommand(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = printable(word)
+		if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+") != "" {
+			quoted[i] = "'" + strings.ReplaceAll(printable(word), "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}

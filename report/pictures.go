@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/report/chart"
+)
+
+// pictured is a limiter of a scenario with what pictures of it are drawn from.
+type pictured struct {
+	name  string
+	shown Row // over all runs
+	// course is the run with the highest peak, whose timeline is drawn; nil if none has
+	// one.
+	course *Row
+}
+
+// limitersOf are the limiters of a scenario, in the order of its table.
+func limitersOf(r *Report, s *Scenario) []pictured {
+	var all []pictured
+	for _, shown := range shownRows(r, s) {
+		sub := pictured{name: limiterCell(shown), shown: shown}
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			if row.Phase == "" && row.Run > 0 && len(row.Timeline) > 0 && row.subject() == shown.subject() && (sub.course == nil || row.PeakInWindow > sub.course.PeakInWindow) {
+				sub.course = row
+			}
+		}
+		all = append(all, sub)
+	}
+	return all
+}
+
+// label names a limiter beside its line. Its name gives way to its peak.
+func (p pictured) label(peak int64) string {
+	const room = 13
+	name := []rune(p.name)
+	if len(name) > room && utf8.RuneCountInString(p.name) > 25-len(fmt.Sprintf(", peak %d", peak)) {
+		name = append(name[:room-1:room-1], '…')
+	}
+	return fmt.Sprintf("%s, peak %d", string(name), peak)
+}
+
+func inWords(us float64) string {
+	return limiter.FormatDuration(time.Duration(math.Round(us)) * time.Microsecond)
+}
+
+func microseconds(us float64) string { return roundMicros(int64(math.Round(us))) }
+
+func whole(n float64) string { return number(int64(math.Round(n))) }
+
+// instant is an offset from the edge, as ticks have it.
+func instant(us float64) string {
+	switch d := time.Duration(math.Round(us)) * time.Microsecond; {
+	case d == 0:
+		return "edge"
+	case d > 0:
+		return "+" + limiter.FormatDuration(d)
+	default:
+		return "−" + limiter.FormatDuration(-d)
+	}
+}
+
+// envelopeOf is the picture of the most that was admitted in intervals of each length;
+// nil if no limiter has it.
+func envelopeOf(r *Report, s *Scenario, id string) *chart.Chart {
+	window, limit := float64(s.Limit.WindowUS), float64(s.Limit.Max)
+	c := &chart.Chart{
+		ID: id + "-envelope", Title: "Burst envelope",
+		Doc:    fmt.Sprintf("The most admitted to one client in any interval of each length, against the limit of %s.", s.limit()),
+		Height: 320,
+	}
+	least, most, top := math.Inf(1), 2*window, limit
+	for i, sub := range limitersOf(r, s) {
+		e := sub.shown.Envelope
+		if e == nil || len(e.SpanUS) == 0 || sub.shown.Planned == sub.shown.Missed {
+			continue
+		}
+		line := chart.Line{Name: sub.name, Style: i, Label: sub.label(sub.shown.PeakInWindow)}
+		for k, span := range e.SpanUS {
+			p := chart.Point{X: float64(span), Y: float64(e.Admitted[k])}
+			line.Points = append(line.Points, p)
+			least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	if len(c.Lines) == 0 {
+		return nil
+	}
+	top = max(top, min(2*limit, 1.25*top))
+	c.Lines = append(c.Lines, chart.Line{
+		Name: "limit " + number(s.Limit.Max), Label: "2 × limit", Reference: true, Step: true,
+		Points: []chart.Point{{X: least, Y: limit}, {X: window, Y: limit}, {X: window * (1 + 1e-6), Y: 2 * limit}, {X: most, Y: 2 * limit}},
+	})
+	c.X = chart.Durations("length of the interval", least, most, inWords)
+	c.Y = chart.Counts("admitted", top, whole)
+	c.Marks = []chart.Mark{{X: window, Label: "window " + limiter.FormatDuration(s.window())}}
+	return c
+}
+
+// identifier is a name for an element of a page.
+func identifier(parts ...string) string {
+	clean := func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}
+	return strings.Map(clean, strings.Join(parts, "-"))
+}

@@ -1,0 +1,157 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"github.com/rlbench/rlbench/report/chart"
+)
+
+// timelineOf is the picture of what each limiter had admitted in the trailing window, at
+// each instant that its timelines have in one stretch.
+func timelineOf(r *Report, s *Scenario, id string, of func(*Row) *Stretch) *chart.Chart {
+	limit := float64(s.Limit.Max)
+	c := &chart.Chart{ID: id, Title: "Admission timeline", Doc: "The most admitted to one client in the window that ends at each instant, against the limit."}
+	least, most, top := math.Inf(1), math.Inf(-1), limit
+	for i, sub := range limitersOf(r, s) {
+		if sub.course == nil {
+			continue
+		}
+		stretch := of(sub.course)
+		if stretch == nil {
+			continue
+		}
+		line := chart.Line{Name: sub.name, Label: sub.label(peakOf(stretch)), Style: i, Step: true, Points: stretch.points(stretch.PeakInWindow)}
+		for _, p := range line.Points {
+			least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	if len(c.Lines) == 0 {
+		return nil
+	}
+	c.Lines = append(c.Lines, chart.Line{
+		Name: "limit " + number(s.Limit.Max), Reference: true,
+		Points: []chart.Point{{X: least, Y: limit}, {X: most, Y: limit}},
+	})
+	c.X, c.Y = chart.Times("time, from the edge", least, most, instant), chart.Counts("admitted in the window before", top, whole)
+	c.Marks, c.Bands = edgesBetween(s, c.X), bandsOf(s, c.X)
+	return c
+}
+
+func peakOf(s *Stretch) int64 {
+	if s.PeakInWindow == nil {
+		return 0
+	}
+	return slices.Max(s.PeakInWindow)
+}
+
+// points are a list of numbers at the instants of a stretch, with the last held to its end.
+func (s *Stretch) points(list []int64) []chart.Point {
+	var all []chart.Point
+	for i := range s.Bins {
+		all = append(all, chart.Point{X: float64(s.FromUS + int64(i)*s.BinUS), Y: float64(at(list, i))})
+	}
+	if n := len(all); n > 0 {
+		all = append(all, chart.Point{X: all[n-1].X + float64(s.BinUS), Y: all[n-1].Y})
+	}
+	return all
+}
+
+// edgesBetween marks the edges of windows.
+func edgesBetween(s *Scenario, x chart.Axis) []chart.Mark {
+	const most = 60
+	window := float64(s.Limit.WindowUS)
+	first, last := math.Ceil(x.Min/window), math.Floor(x.Max/window)
+	var marks []chart.Mark
+	for k := first; k <= last && last-first < most; k++ {
+		marks = append(marks, chart.Mark{X: k * window, Label: "edge"})
+	}
+	return marks
+}
+
+// bandsOf marks the faults of a scenario.
+func bandsOf(s *Scenario, x chart.Axis) []chart.Band {
+	var bands []chart.Band
+	for _, f := range s.Faults {
+		from, until := float64(f.AtUS), float64(f.EndUS)
+		if until >= x.Min && from <= x.Max {
+			bands = append(bands, chart.Band{From: max(from, x.Min), Until: min(until, x.Max), Label: printable(f.Kind)})
+		}
+	}
+	return bands
+}
+
+// decisionsOf is the picture of what a limiter decided in each bin of a stretch.
+func decisionsOf(s *Scenario, sub pictured, id string, stretch *Stretch) *chart.Chart {
+	c := &chart.Chart{
+		ID: id, Title: sub.name + ": decisions", Height: 190,
+		Doc: "Requests in each " + inWords(float64(stretch.BinUS)) + ", by what became of them.",
+	}
+	c.X = chart.Times("time, from the edge", float64(stretch.FromUS), float64(stretch.FromUS+int64(stretch.Bins)*stretch.BinUS), instant)
+	most := 0.0
+	for i := range stretch.Bins {
+		most = max(most, float64(at(stretch.Admitted, i)+at(stretch.Denied, i)+at(stretch.Failed, i)))
+	}
+	c.Y = chart.Counts("requests", most, whole)
+	for _, kind := range []struct {
+		kind chart.Kind
+		list []int64
+	}{{chart.Admitted, stretch.Admitted}, {chart.Denied, stretch.Denied}, {chart.Failed, stretch.Failed}} {
+		points := stretch.points(kind.list)
+		c.Bars = append(c.Bars, chart.Bars{Name: string(kind.kind), Kind: kind.kind, Wide: float64(stretch.BinUS), Points: points[:max(len(points)-1, 0)]})
+	}
+	c.Marks, c.Bands = edgesBetween(s, c.X), bandsOf(s, c.X)
+	return c
+}
+
+// edgeStretches are where the timelines of a scenario look closely, in order.
+func edgeStretches(subs []pictured) []int64 {
+	var froms []int64
+	for _, sub := range subs {
+		if sub.course == nil {
+			continue
+		}
+		for _, stretch := range sub.course.Timeline[1:] {
+			froms = append(froms, stretch.FromUS)
+		}
+	}
+	slices.Sort(froms)
+	return slices.Compact(froms)
+}
+
+// stretchFrom is the close look that begins at an instant; nil if a row has none.
+func stretchFrom(from int64) func(*Row) *Stretch {
+	return func(row *Row) *Stretch {
+		for i := range row.Timeline {
+			if i > 0 && row.Timeline[i].FromUS == from {
+				return &row.Timeline[i]
+			}
+		}
+		return nil
+	}
+}
+
+func wholeRun(row *Row) *Stretch { return &row.Timeline[0] }
+
+// lateness is the picture of how late requests were sent; nil in virtual time.
+func lateness(r *Report, s *Scenario, id string) *chart.Chart {
+	c := &chart.Chart{ID: id + "-late", Title: "Lag of the generator over time", Doc: "The latest that a request was sent, by when it was planned.", Height: 200}
+	least, most, top := math.Inf(1), math.Inf(-1), 0.0
+	for i, sub := range limitersOf(r, s) {
+		if sub.course == nil || sub.course.Timeline[0].LagUS == nil {
+			continue
+		}
+		line := chart.Line{Name: sub.name, Style: i, Step: true, Points: sub.course.Timeline[0].points(sub.course.Timeline[0].LagUS)}
+		for _, p := range line.Points {
+			least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	if len(c.Lines) == 0 {
+		return nil
+	}
+	c.X, c.Y = chart.Times("time, from the edge", least, most, instant), chart.Counts("late by", top, microseconds)
+	c.Marks, c.Bands = edgesBetween(s, c.X), bandsOf(s, c.X)
+	return c
+}
