@@ -47,13 +47,36 @@ var flavours = []string{"embedded", "managed", "live"}
 // times faster.
 var raced = []string{"adversary", "faults", "faulty", "server_clock", "verdicts"}
 
+// lived are the scripts that run on a server by URL, too: for the others it is the
+// same Redis as a managed one.
+var lived = []string{"audit", "boundary_burst", "client_clock", "faults", "keys", "lua", "outputs", "redis_trouble", "server_clock", "verdicts"}
+
+// scriptsOf are the files of the scripts that a flavour runs; none means all.
+func scriptsOf(flavour string) (files []string) {
+	if flavour != "live" {
+		return nil
+	}
+	for _, name := range lived {
+		files = append(files, filepath.Join("..", "testdata", "script", name+".txtar"))
+	}
+	return files
+}
+
+func scriptsFolder(flavour string) string {
+	if flavour == "live" {
+		return ""
+	}
+	return filepath.Join("..", "testdata", "script")
+}
+
 func TestScripts(t *testing.T) {
 	built := filepath.Dir(plainProgram(t))
 	for _, flavour := range flavours {
 		t.Run(flavour, func(t *testing.T) {
 			spec := specOf(t, flavour)
 			testscript.Run(t, testscript.Params{
-				Dir: filepath.Join("..", "testdata", "script"),
+				Dir:   scriptsFolder(flavour),
+				Files: scriptsOf(flavour),
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("RLBENCH_REDIS", spec)
 					script := strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")

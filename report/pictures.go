@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -101,15 +100,4 @@ func envelopeOf(r *Report, s *Scenario, id string) *chart.Chart {
 	c.Y = chart.Counts("admitted", top, whole)
 	c.Marks = []chart.Mark{{X: window, Label: "window " + limiter.FormatDuration(s.window())}}
 	return c
-}
-
-// identifier is a name for an element of a page.
-func identifier(parts ...string) string {
-	clean := func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-			return r
-		}
-		return '-'
-	}
-	return strings.Map(clean, strings.Join(parts, "-"))
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/rlbench/rlbench/scenarios"
 )
@@ -86,11 +85,6 @@ func at(list []int64, i int) int64 {
 		return 0
 	}
 	return list[i]
-}
-
-// from is where a bin begins, as an offset from the edge.
-func (s *Stretch) from(bin int) time.Duration {
-	return time.Duration(s.FromUS+int64(bin)*s.BinUS) * time.Microsecond
 }
 
 // sound refuses a profile whose lists do not belong together: results come from files.
