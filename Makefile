@@ -6,7 +6,7 @@ GOFUMPT      = $(GO) run mvdan.cc/gofumpt@v0.12.0
 SUDO         = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 FUZZTIME    ?= 30s
 
-.PHONY: build test selftest check redis bench fuzz update clean
+.PHONY: build test selftest check redis bench fuzz update docs clean
 
 build:
 	$(GO) build -o rlbench .
@@ -63,6 +63,11 @@ fuzz:
 # Rewrite golden files, the JSON Schema and docs/scenarios.md; read the diff.
 update:
 	$(GO) test ./report ./cmd ./scenarios -update
+
+# The pictures of the README: counts in virtual time, the same on any machine.
+docs:
+	$(GO) run . run boundary-burst --redis embedded -q -o svg=docs/boundary-burst.svg
+	$(GO) run . run counter-worst -a log,counter --redis embedded -q -o svg=docs/counter-worst.svg
 
 clean:
 	rm -f rlbench

@@ -37,6 +37,24 @@ func TestScenarioDocs(t *testing.T) {
 	}
 }
 
+// The pictures of the README are what "make docs" draws.
+func TestPicturesAreCurrent(t *testing.T) {
+	t.Parallel()
+	for file, args := range map[string][]string{
+		"boundary-burst.svg": {"run", "boundary-burst"},
+		"counter-worst.svg":  {"run", "counter-worst", "-a", "log,counter"},
+	} {
+		want, err := os.ReadFile(filepath.Join("..", "docs", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := planned(t, append(args, "--redis", "embedded", "-o", "svg"))
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("docs/%s is stale; make docs draws it (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
 // planned is what the program prints.
 func planned(t *testing.T, args []string) string {
 	t.Helper()
