@@ -49,6 +49,9 @@ func (a *app) sinks(o *runOptions) (sinks, error) {
 		} else if strings.Contains(text, "=") && path == "" {
 			return s, usagef("--output json=result.json", "--output %s: no path behind the =", text)
 		}
+		if path == "" && format.Program != "" && a.terminal(a.out.w) > 0 {
+			return s, usagef("-o "+format.Name+"=report."+format.Name, "--output %s: it is for %s, not for a terminal", text, format.Program)
+		}
 		path = real(path)
 		one := &sink{format: format, path: path, out: a.Out}
 		if path == "" && format.Name == github {

@@ -12,6 +12,8 @@ type Format struct {
 	Render    func(w io.Writer, r *Report, o Options) error
 	// People is that it is for people, who can read several one after another.
 	People bool
+	// Program is what shows it: nobody reads it on a terminal. "" if somebody does.
+	Program string
 	// Streams is that it can be written while the run goes on, by a Stream.
 	Streams bool
 }
@@ -29,8 +31,8 @@ var Formats = []Format{
 	{Name: "jsonl", Doc: "the same in lines, as they come: they survive a crash", Render: renderJSONL, Streams: true},
 	{Name: "csv", Doc: "a line for each row of the document, with all its figures", Render: renderCSV},
 	{Name: "markdown", Doc: "tables for a pull request or a wiki", Render: renderMarkdown, People: true},
-	{Name: "html", Doc: "a page with pictures that needs no network", Render: renderHTML},
-	{Name: "svg", Doc: "pictures of what was admitted when, for a README", Render: renderSVG},
+	{Name: "html", Doc: "a page with pictures that needs no network", Render: renderHTML, Program: "a browser"},
+	{Name: "svg", Doc: "pictures of what was admitted when, for a README", Render: renderSVG, Program: "a browser"},
 	{Name: "junit", Doc: "JUnit XML: a test case for each check of each limiter", Render: renderJUnit},
 	{Name: "github", Doc: "annotations of a GitHub workflow, its step summary and outputs", Render: renderGitHub, People: true},
 	{Name: "benchmark-action", Doc: "JSON that github-action-benchmark charts over time", Render: renderBenchmarkAction},
