@@ -49,24 +49,24 @@ var raced = []string{"adversary", "faults", "faulty", "server_clock", "verdicts"
 
 // lived are the scripts that run on a server by URL, too: for the others it is the
 // same Redis as a managed one.
-var lived = []string{"audit", "boundary_burst", "client_clock", "faults", "keys", "lua", "outputs", "redis_trouble", "server_clock", "verdicts"}
+var lived = []string{"audit", "boundary_burst", "client_clock", "doctor", "faults", "keys", "lua", "outputs", "redis_trouble", "server_clock", "verdicts"}
 
-// scriptsOf are the files of the scripts that a flavour runs; none means all.
-func scriptsOf(flavour string) (files []string) {
-	if flavour != "live" {
-		return nil
+// scriptsOf are the files of the scripts that a flavour runs.
+func scriptsOf(t *testing.T, flavour string) []string {
+	t.Helper()
+	names := []string{"*"}
+	if flavour == "live" {
+		names = lived
 	}
-	for _, name := range lived {
-		files = append(files, filepath.Join("..", "testdata", "script", name+".txtar"))
+	var files []string
+	for _, name := range names {
+		found, err := filepath.Glob(filepath.Join("..", "testdata", "script", name+".txtar"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no script %s, error %v", name, err)
+		}
+		files = append(files, found...)
 	}
 	return files
-}
-
-func scriptsFolder(flavour string) string {
-	if flavour == "live" {
-		return ""
-	}
-	return filepath.Join("..", "testdata", "script")
 }
 
 func TestScripts(t *testing.T) {
@@ -75,8 +75,7 @@ func TestScripts(t *testing.T) {
 		t.Run(flavour, func(t *testing.T) {
 			spec := specOf(t, flavour)
 			testscript.Run(t, testscript.Params{
-				Dir:   scriptsFolder(flavour),
-				Files: scriptsOf(flavour),
+				Files: scriptsOf(t, flavour),
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("RLBENCH_REDIS", spec)
 					script := strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")

@@ -102,19 +102,6 @@ func hashOf(text string) string {
 
 func sectionID(i int) string { return fmt.Sprintf("s%d", i+1) }
 
-// notPassed are the limiters of a scenario that failed, and those that are inconclusive.
-func notPassed(r *Report, s *Scenario) (failed, unsure []string) {
-	for _, row := range shownRows(r, s) {
-		switch row.Verdict {
-		case scenarios.Fail:
-			failed = append(failed, limiterCell(row))
-		case scenarios.Inconclusive:
-			unsure = append(unsure, limiterCell(row))
-		}
-	}
-	return failed, unsure
-}
-
 // pageDetails are how much of a scenario a page shows, from all to least.
 var pageDetails = []detail{everything, noPhases, noTables}
 

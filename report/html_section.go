@@ -108,10 +108,7 @@ func findingsOf(r *Report, s *Scenario, d detail) []pageFinding {
 		}
 		one := pageFinding{
 			Check: printable(f.Check), Limiter: limiterCell(Row{Limiter: f.Limiter, Control: f.Control}), Phase: printable(f.Phase),
-			Run: fmt.Sprint(f.Run), Verdict: string(f.Verdict), Message: printable(f.Message),
-		}
-		if f.Warn && f.Verdict != scenarios.Pass {
-			one.Verdict = "warn"
+			Run: fmt.Sprint(f.Run), Verdict: f.word(), Message: printable(f.Message),
 		}
 		for _, line := range f.Evidence {
 			one.Evidence = append(one.Evidence, printable(line))
@@ -125,8 +122,8 @@ func findingsOf(r *Report, s *Scenario, d detail) []pageFinding {
 func groupsOf(r *Report, s *Scenario, id string, d detail) ([]group, error) {
 	subs := limitersOf(r, s)
 	overTime := group{Title: "Admissions over time"}
-	overTime.add(timelineOf(r, s, id+"-run", wholeRun), envelopeOf(r, s, id))
-	edges := edgesOf(r, s, id, subs)
+	overTime.add(timelineOf(s, subs, id+"-run", wholeRun), envelopeOf(s, subs, id))
+	edges := edgesOf(s, id, subs)
 	times := group{Title: "Latency and lag", Doc: latencyDoc(r)}
 	single := group{Title: "Each limiter by itself", Folded: true}
 	names, service, lag := make([]string, len(subs)), make([]*samples, len(subs)), make([]*samples, len(subs))
@@ -147,7 +144,7 @@ func groupsOf(r *Report, s *Scenario, id string, d detail) ([]group, error) {
 	}
 	times.add(percentilesOf(id+"-service", "Service time by limiter", "From sending to the reply, of all that was decided. Equal steps to the right are ten times rarer.", names, service))
 	times.add(percentilesOf(id+"-lag", "Lag of the generator", "How late requests were sent: with a large lag latencies and edges mean little.", names, lag))
-	times.add(lateness(r, s, id))
+	times.add(lateness(s, subs, id))
 	var all []group
 	for _, g := range []group{overTime, edges, times, single} {
 		if len(g.Figures) == 0 {
@@ -162,11 +159,11 @@ func groupsOf(r *Report, s *Scenario, id string, d detail) ([]group, error) {
 }
 
 // edgesOf are close looks at edges.
-func edgesOf(r *Report, s *Scenario, id string, subs []pictured) group {
+func edgesOf(s *Scenario, id string, subs []pictured) group {
 	const few = 2
 	g := group{Title: "Around each edge", Doc: "The same, close to the edges of windows near which most was decided."}
 	for k, from := range edgeStretches(subs) {
-		c := timelineOf(r, s, fmt.Sprintf("%s-edge%d", id, k), stretchFrom(from))
+		c := timelineOf(s, subs, fmt.Sprintf("%s-edge%d", id, k), stretchFrom(from))
 		if c == nil {
 			continue
 		}

@@ -65,8 +65,8 @@ func byRun(r *Report, s *Scenario) grid {
 		if row.Scenario == s.Name && row.Phase == "" && row.Run > 0 {
 			lines = append(lines, []string{
 				limiterCell(row), strconv.Itoa(row.Run), upTo(row.Admitted, row.Unknown), number(row.Denied), errorRate(row), peakCell(row),
-				latencyCell(row, func(l *Latency) *int64 { return l.P50 }), latencyCell(row, func(l *Latency) *int64 { return l.P99 }),
-				latencyCell(row, func(l *Latency) *int64 { return l.Max }), string(row.Verdict),
+				latencyCell(row, p50Of), latencyCell(row, p99Of),
+				latencyCell(row, slowestOf), string(row.Verdict),
 			})
 		}
 	}

@@ -77,23 +77,12 @@ func TestPagesNeedNothingElse(t *testing.T) {
 func TestPagesFit(t *testing.T) {
 	failed, passed := fixtureNamed(t, "overshoot"), fixtureNamed(t, "boundary-burst")
 	for _, copies := range []int{1, 60} {
-		r := clone(t, passed)
-		r.Scenarios, r.Rows, r.Findings = nil, nil, nil
-		for i := range copies {
-			source := clone(t, passed)
+		r := copiesOf(passed, copies, func(i int) *report.Report {
 			if i == copies-1 {
-				source = clone(t, failed)
+				return failed
 			}
-			name := fmt.Sprint("scenario-", i)
-			for _, s := range source.Scenarios {
-				s.Name = name
-				r.Scenarios = append(r.Scenarios, s)
-			}
-			for _, row := range source.Rows {
-				row.Scenario = name
-				r.Rows = append(r.Rows, row)
-			}
-		}
+			return passed
+		})
 		page := string(render(t, "html", r, report.Options{}))
 		if len(page) >= 1_000_000 {
 			t.Errorf("%d scenarios: %d bytes", copies, len(page))

@@ -44,11 +44,9 @@ func numbersInLine(data []byte) []byte {
 		case open >= 0 && len(last) > 0 && bytes.Trim(last, "-0123456789.eE+") == nil:
 			out = append(out, line...)
 		case open >= 0 && len(last) == 1 && last[0] == ']':
-			list := out[open:]
-			head, numbers, _ := bytes.Cut(list, []byte("["))
-			folded := append(bytes.Clone(head), '[')
-			folded = append(folded, bytes.Join(bytes.Fields(numbers), []byte(" "))...)
-			out = append(append(append(out[:open], folded...), text...), '\n')
+			numbers := open + bytes.LastIndexByte(out[open:], '[') + 1
+			folded := bytes.Join(bytes.Fields(out[numbers:]), []byte(" "))
+			out = append(append(append(out[:numbers], folded...), text...), '\n')
 			open = -1
 		default:
 			open = -1

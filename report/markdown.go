@@ -74,20 +74,25 @@ func machine(e Env) string {
 	return text + ", " + e.Go
 }
 
+// notPassed are the limiters of a scenario that failed, and those that are inconclusive.
+func notPassed(r *Report, s *Scenario) (failed, unsure []string) {
+	for _, row := range shownRows(r, s) {
+		switch row.Verdict {
+		case scenarios.Fail:
+			failed = append(failed, limiterCell(row))
+		case scenarios.Inconclusive:
+			unsure = append(unsure, limiterCell(row))
+		}
+	}
+	return failed, unsure
+}
+
 // verdictTable has a line for each scenario.
 func verdictTable(b *strings.Builder, r *Report) error {
 	var lines [][]string
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
-		var failed, unsure []string
-		for _, row := range shownRows(r, s) {
-			switch row.Verdict {
-			case scenarios.Fail:
-				failed = append(failed, limiterCell(row))
-			case scenarios.Inconclusive:
-				unsure = append(unsure, limiterCell(row))
-			}
-		}
+		failed, unsure := notPassed(r, s)
 		lines = append(lines, []string{s.Name, string(s.Verdict), strings.Join(failed, ", "), strings.Join(unsure, ", ")})
 	}
 	return markdownTable(b, []string{"scenario", "verdict", "failed", "inconclusive"}, lines, []bool{true, true, true, true})
@@ -153,7 +158,7 @@ func byPhaseLines(r *Report, s *Scenario) (heads []string, lines [][]string, lef
 		if row.Scenario == s.Name && row.Phase != "" && row.Run == run {
 			lines = append(lines, []string{
 				limiterCell(row), row.Phase, number(row.Planned), upTo(row.Admitted, row.Unknown), number(row.Denied), errorRate(row),
-				peakCell(row), latencyCell(row, func(l *Latency) *int64 { return l.P50 }), latencyCell(row, func(l *Latency) *int64 { return l.P99 }), string(row.Verdict),
+				peakCell(row), latencyCell(row, p50Of), latencyCell(row, p99Of), string(row.Verdict),
 			})
 		}
 	}

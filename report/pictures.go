@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/report/chart"
@@ -37,12 +36,13 @@ func limitersOf(r *Report, s *Scenario) []pictured {
 
 // label names a limiter beside its line. Its name gives way to its peak.
 func (p pictured) label(peak int64) string {
-	const room = 13
+	const short = 12
+	end := fmt.Sprintf(", peak %d", peak)
 	name := []rune(p.name)
-	if len(name) > room && utf8.RuneCountInString(p.name) > 25-len(fmt.Sprintf(", peak %d", peak)) {
-		name = append(name[:room-1:room-1], '…')
+	if len(name) > short+1 && len(name) > chart.LabelRoom-len(end) {
+		return string(name[:short]) + "…" + end
 	}
-	return fmt.Sprintf("%s, peak %d", string(name), peak)
+	return p.name + end
 }
 
 func inWords(us float64) string {
@@ -67,7 +67,7 @@ func instant(us float64) string {
 
 // envelopeOf is the picture of the most that was admitted in intervals of each length;
 // nil if no limiter has it.
-func envelopeOf(r *Report, s *Scenario, id string) *chart.Chart {
+func envelopeOf(s *Scenario, subs []pictured, id string) *chart.Chart {
 	window, limit := float64(s.Limit.WindowUS), float64(s.Limit.Max)
 	c := &chart.Chart{
 		ID: id + "-envelope", Title: "Burst envelope",
@@ -75,7 +75,7 @@ func envelopeOf(r *Report, s *Scenario, id string) *chart.Chart {
 		Height: 320,
 	}
 	least, most, top := math.Inf(1), 2*window, limit
-	for i, sub := range limitersOf(r, s) {
+	for i, sub := range subs {
 		e := sub.shown.Envelope
 		if e == nil || len(e.SpanUS) == 0 || sub.shown.Planned == sub.shown.Missed {
 			continue

@@ -9,34 +9,70 @@ import (
 
 // timelineOf is the picture of what each limiter had admitted in the trailing window, at
 // each instant that its timelines have in one stretch.
-func timelineOf(r *Report, s *Scenario, id string, of func(*Row) *Stretch) *chart.Chart {
-	limit := float64(s.Limit.Max)
+func timelineOf(s *Scenario, subs []pictured, id string, of func(*Row) *Stretch) *chart.Chart {
 	c := &chart.Chart{ID: id, Title: "Admission timeline", Doc: "The most admitted to one client in the window that ends at each instant, against the limit."}
-	least, most, top := math.Inf(1), math.Inf(-1), limit
-	for i, sub := range limitersOf(r, s) {
+	limit := float64(s.Limit.Max)
+	x, top, ok := overTime(c, s, subs, func(sub pictured) (chart.Line, bool) {
+		stretch := of(sub.course)
+		if stretch == nil {
+			return chart.Line{}, false
+		}
+		return chart.Line{Label: sub.label(peakOf(stretch)), Points: stretch.held(stretch.PeakInWindow)}, true
+	})
+	if !ok {
+		return nil
+	}
+	c.Lines = append(c.Lines, chart.Line{
+		Name: "limit " + number(s.Limit.Max), Reference: true,
+		Points: []chart.Point{{X: x.Min, Y: limit}, {X: x.Max, Y: limit}},
+	})
+	c.Y = chart.Counts("admitted in the window before", max(top, limit), whole)
+	return c
+}
+
+// lateness is the picture of how late requests were sent; nil in virtual time.
+func lateness(s *Scenario, subs []pictured, id string) *chart.Chart {
+	c := &chart.Chart{ID: id + "-late", Title: "Lag of the generator over time", Doc: "The latest that a request was sent, by when it was planned.", Height: 200}
+	_, top, ok := overTime(c, s, subs, func(sub pictured) (chart.Line, bool) {
+		run := wholeRun(sub.course)
+		return chart.Line{Points: run.held(run.LagUS)}, run.LagUS != nil
+	})
+	if !ok {
+		return nil
+	}
+	c.Y = chart.Counts("late by", top, microseconds)
+	return c
+}
+
+// overTime draws a line for each limiter that has one, over the time that all of them
+// take, and returns that and the highest point; not ok if there are none.
+func overTime(c *chart.Chart, s *Scenario, subs []pictured, of func(pictured) (chart.Line, bool)) (x chart.Axis, top float64, ok bool) {
+	least, most := math.Inf(1), math.Inf(-1)
+	for i, sub := range subs {
 		if sub.course == nil {
 			continue
 		}
-		stretch := of(sub.course)
-		if stretch == nil {
+		line, ok := of(sub)
+		if !ok {
 			continue
 		}
-		line := chart.Line{Name: sub.name, Label: sub.label(peakOf(stretch)), Style: i, Step: true, Points: stretch.points(stretch.PeakInWindow)}
+		line.Name, line.Style, line.Step = sub.name, i, true
 		for _, p := range line.Points {
 			least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
 		}
 		c.Lines = append(c.Lines, line)
 	}
 	if len(c.Lines) == 0 {
-		return nil
+		return c.X, 0, false
 	}
-	c.Lines = append(c.Lines, chart.Line{
-		Name: "limit " + number(s.Limit.Max), Reference: true,
-		Points: []chart.Point{{X: least, Y: limit}, {X: most, Y: limit}},
-	})
-	c.X, c.Y = chart.Times("time, from the edge", least, most, instant), chart.Counts("admitted in the window before", top, whole)
+	setTime(c, s, least, most)
+	return c.X, top, true
+}
+
+// setTime gives a picture its axis of time, with edges and faults.
+func setTime(c *chart.Chart, s *Scenario, least, most float64) {
+	c.X = chart.Times("time, from the edge", least, most, instant)
 	c.Marks, c.Bands = edgesBetween(s, c.X), bandsOf(s, c.X)
-	return c
 }
 
 func peakOf(s *Stretch) int64 {
@@ -46,12 +82,18 @@ func peakOf(s *Stretch) int64 {
 	return slices.Max(s.PeakInWindow)
 }
 
-// points are a list of numbers at the instants of a stretch, with the last held to its end.
+// points are a list of numbers at the instants of a stretch.
 func (s *Stretch) points(list []int64) []chart.Point {
-	var all []chart.Point
-	for i := range s.Bins {
-		all = append(all, chart.Point{X: float64(s.FromUS + int64(i)*s.BinUS), Y: float64(at(list, i))})
+	all := make([]chart.Point, s.Bins, s.Bins+1)
+	for i := range all {
+		all[i] = chart.Point{X: float64(s.FromUS + int64(i)*s.BinUS), Y: float64(at(list, i))}
 	}
+	return all
+}
+
+// held are the same, with the last number held to the end of the stretch.
+func (s *Stretch) held(list []int64) []chart.Point {
+	all := s.points(list)
 	if n := len(all); n > 0 {
 		all = append(all, chart.Point{X: all[n-1].X + float64(s.BinUS), Y: all[n-1].Y})
 	}
@@ -88,7 +130,7 @@ func decisionsOf(s *Scenario, sub pictured, id string, stretch *Stretch) *chart.
 		ID: id, Title: sub.name + ": decisions", Height: 190,
 		Doc: "Requests in each " + inWords(float64(stretch.BinUS)) + ", by what became of them.",
 	}
-	c.X = chart.Times("time, from the edge", float64(stretch.FromUS), float64(stretch.FromUS+int64(stretch.Bins)*stretch.BinUS), instant)
+	setTime(c, s, float64(stretch.FromUS), float64(stretch.FromUS+int64(stretch.Bins)*stretch.BinUS))
 	most := 0.0
 	for i := range stretch.Bins {
 		most = max(most, float64(at(stretch.Admitted, i)+at(stretch.Denied, i)+at(stretch.Failed, i)))
@@ -98,10 +140,8 @@ func decisionsOf(s *Scenario, sub pictured, id string, stretch *Stretch) *chart.
 		kind chart.Kind
 		list []int64
 	}{{chart.Admitted, stretch.Admitted}, {chart.Denied, stretch.Denied}, {chart.Failed, stretch.Failed}} {
-		points := stretch.points(kind.list)
-		c.Bars = append(c.Bars, chart.Bars{Name: string(kind.kind), Kind: kind.kind, Wide: float64(stretch.BinUS), Points: points[:max(len(points)-1, 0)]})
+		c.Bars = append(c.Bars, chart.Bars{Name: string(kind.kind), Kind: kind.kind, Wide: float64(stretch.BinUS), Points: stretch.points(kind.list)})
 	}
-	c.Marks, c.Bands = edgesBetween(s, c.X), bandsOf(s, c.X)
 	return c
 }
 
@@ -133,25 +173,3 @@ func stretchFrom(from int64) func(*Row) *Stretch {
 }
 
 func wholeRun(row *Row) *Stretch { return &row.Timeline[0] }
-
-// lateness is the picture of how late requests were sent; nil in virtual time.
-func lateness(r *Report, s *Scenario, id string) *chart.Chart {
-	c := &chart.Chart{ID: id + "-late", Title: "Lag of the generator over time", Doc: "The latest that a request was sent, by when it was planned.", Height: 200}
-	least, most, top := math.Inf(1), math.Inf(-1), 0.0
-	for i, sub := range limitersOf(r, s) {
-		if sub.course == nil || sub.course.Timeline[0].LagUS == nil {
-			continue
-		}
-		line := chart.Line{Name: sub.name, Style: i, Step: true, Points: sub.course.Timeline[0].points(sub.course.Timeline[0].LagUS)}
-		for _, p := range line.Points {
-			least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
-		}
-		c.Lines = append(c.Lines, line)
-	}
-	if len(c.Lines) == 0 {
-		return nil
-	}
-	c.X, c.Y = chart.Times("time, from the edge", least, most, instant), chart.Counts("late by", top, microseconds)
-	c.Marks, c.Bands = edgesBetween(s, c.X), bandsOf(s, c.X)
-	return c
-}

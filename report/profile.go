@@ -87,6 +87,9 @@ func at(list []int64, i int) int64 {
 	return list[i]
 }
 
+// mostBins is far more than a timeline is written with.
+const mostBins = 100_000
+
 // sound refuses a profile whose lists do not belong together: results come from files.
 func (row *Row) sound() error {
 	if e := row.Envelope; e != nil {
@@ -95,7 +98,7 @@ func (row *Row) sound() error {
 		}
 	}
 	for _, s := range row.Timeline {
-		if s.BinUS <= 0 || s.Bins < 0 {
+		if s.BinUS <= 0 || s.Bins < 0 || s.Bins > mostBins {
 			return fmt.Errorf("the timeline of %s under %s has %d bins of %d µs", row.Limiter, row.Scenario, s.Bins, s.BinUS)
 		}
 		for _, list := range [][]int64{s.Admitted, s.Denied, s.Failed, s.PeakInWindow, s.LagUS} {

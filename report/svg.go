@@ -14,7 +14,8 @@ func renderSVG(w io.Writer, r *Report, _ Options) error {
 	var charts []*chart.Chart
 	for i := range r.Scenarios {
 		s, id := &r.Scenarios[i], sectionID(i)
-		for _, c := range []*chart.Chart{timelineOf(r, s, id+"-run", wholeRun), envelopeOf(r, s, id)} {
+		subs := limitersOf(r, s)
+		for _, c := range []*chart.Chart{timelineOf(s, subs, id+"-run", wholeRun), envelopeOf(s, subs, id)} {
 			if c == nil {
 				continue
 			}

@@ -157,12 +157,16 @@ func faultNotes(s *Scenario, rows []Row) []note {
 	return out
 }
 
+// word is the verdict of a finding, or that it only warns.
+func (f *Finding) word() string {
+	if f.Warn && f.Verdict != scenarios.Pass {
+		return "warn"
+	}
+	return string(f.Verdict)
+}
+
 // finding is what failed, with its evidence.
 func finding(s *Scenario, f Finding) []note {
-	verb := string(f.Verdict)
-	if f.Warn {
-		verb = "warn"
-	}
 	text := f.Message
 	if s.Runs > 1 {
 		text += fmt.Sprintf(" (run %d)", f.Run)
@@ -170,7 +174,7 @@ func finding(s *Scenario, f Finding) []note {
 	if f.Control {
 		text += " (without the fault)"
 	}
-	out := []note{{verb + ": ", fmt.Sprintf("[%s] %s", f.Check, text)}}
+	out := []note{{f.word() + ": ", fmt.Sprintf("[%s] %s", f.Check, text)}}
 	for _, line := range f.Evidence {
 		out = append(out, note{"    ", line})
 	}

@@ -48,9 +48,9 @@ func columnsOf(r *Report, s *Scenario) []column {
 		{"wrong +/-", 5, func(row Row) string {
 			return fmt.Sprintf("%d/%d", row.Wrong.Admissions, row.Wrong.Denials)
 		}, false},
-		{"p50", 1, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.P50 }) }, false},
-		{"p99", 2, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.P99 }) }, false},
-		{"max", 3, func(row Row) string { return latencyCell(row, func(l *Latency) *int64 { return l.Max }) }, false},
+		{"p50", 1, func(row Row) string { return latencyCell(row, p50Of) }, false},
+		{"p99", 2, func(row Row) string { return latencyCell(row, p99Of) }, false},
+		{"max", 3, func(row Row) string { return latencyCell(row, slowestOf) }, false},
 		{"bytes/id", 3, func(row Row) string {
 			return costCell(row, 0, func(c *Cost) *float64 { return c.BytesPerIdentity })
 		}, false},
@@ -312,6 +312,10 @@ func promiseCell(row Row) string {
 		return fmt.Sprintf("≤ %d broken", row.Promise.MaxInWindow)
 	}
 }
+
+func p50Of(l *Latency) *int64     { return l.P50 }
+func p99Of(l *Latency) *int64     { return l.P99 }
+func slowestOf(l *Latency) *int64 { return l.Max }
 
 // latencyCell shows the service time of all decided requests.
 func latencyCell(row Row, of func(*Latency) *int64) string {

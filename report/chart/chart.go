@@ -3,6 +3,8 @@
 // input only: no clock, no fonts, no environment.
 package chart
 
+import "cmp"
+
 // Chart is a picture. The zero value is empty axes; it is not changed by drawing.
 type Chart struct {
 	// ID is its name in a document: letters, digits and hyphens.
@@ -20,8 +22,15 @@ type Chart struct {
 	Height float64
 }
 
-// Width of every picture, in the units of its coordinates.
-const Width = 760
+// Width of every picture, in the units of its coordinates; LabelRoom is how many
+// characters a label beside a line has.
+const (
+	Width     = 760
+	LabelRoom = 25
+)
+
+// height is that of the picture.
+func (c *Chart) height() float64 { return cmp.Or(c.Height, 280) }
 
 // Line goes through points, which are in the order of x.
 type Line struct {

@@ -45,7 +45,7 @@ type (
 
 // layout places everything.
 func (c *Chart) layout() *drawing {
-	height := cmp.Or(c.Height, 280)
+	height := c.height()
 	bottom := height - footer
 	d := &drawing{
 		Chart: c, W: num(Width), H: num(height), Left: num(plotLeft), Top: num(plotTop), Right: num(plotRight), Bottom: num(bottom),
@@ -201,7 +201,7 @@ func (d *drawing) label(y func(float64) float64, bottom float64) {
 		limit = ends[i].y - lineHeight
 	}
 	for _, e := range ends {
-		d.Labels = append(d.Labels, text{num(plotRight + 8), num(e.y + 4), e.class, clip(e.text, 25)})
+		d.Labels = append(d.Labels, text{num(plotRight + 8), num(e.y + 4), e.class, clip(e.text, LabelRoom)})
 	}
 }
 

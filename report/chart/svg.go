@@ -47,11 +47,7 @@ func WriteFile(w io.Writer, heading string, charts []*Chart) error {
 		d := c.layout()
 		d.Standalone = true
 		file.Charts = append(file.Charts, placed{d, num(y + head), num(y + 16), num(y + 34)})
-		height := c.Height
-		if height == 0 {
-			height = 280
-		}
-		y += head + height
+		y += head + c.height()
 	}
 	file.H = num(y + 10)
 	if err := svg.ExecuteTemplate(w, "file", file); err != nil {

@@ -3,6 +3,7 @@ package chart
 import (
 	"maps"
 	"slices"
+	"sort"
 )
 
 // Table is what a picture was drawn from.
@@ -66,12 +67,9 @@ func (c *Chart) Table() Table {
 
 // held is the value that a line has at x.
 func (c *Chart) held(l Line, x float64) string {
-	value := ""
-	for _, p := range l.Points {
-		if p.X > x {
-			break
-		}
-		value = c.Y.format(p.Y)
+	after := sort.Search(len(l.Points), func(i int) bool { return l.Points[i].X > x })
+	if after == 0 {
+		return ""
 	}
-	return value
+	return c.Y.format(l.Points[after-1].Y)
 }

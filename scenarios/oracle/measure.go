@@ -45,11 +45,7 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	var history []decided
 	for key := range requests {
 		history = decisions(c, requests[key], history[:0])
-		// Of one instant, admissions come first: whoever was refused then is
-		// not counted as wrong because of the order within a microsecond.
-		slices.SortStableFunc(history, func(a, b decided) int {
-			return cmp.Or(cmp.Compare(a.at, b.at), compareBool(b.admitted, a.admitted))
-		})
+		inOrder(history)
 		accuracy(history, c.Plan, j)
 		for i, m := range all {
 			mine := admissions(history, int32(i-1))
@@ -117,6 +113,14 @@ func decisions(c *Case, places []int32, history []decided) []decided {
 		})
 	}
 	return history
+}
+
+// inOrder sorts by time. Of one instant, admissions come first: whoever was refused then
+// is not counted as wrong because of the order within a microsecond.
+func inOrder(history []decided) {
+	slices.SortStableFunc(history, func(a, b decided) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(b.admitted, a.admitted))
+	})
 }
 
 // trueTime is when a decision was made by the one true clock: a caller's stamp

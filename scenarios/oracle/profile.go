@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -11,56 +10,46 @@ import (
 
 // Profile is how a case went over time. It is for pictures: no verdict depends on it.
 func Profile(c *Case) *scenarios.Profile {
-	if c.Results == nil {
-		return &scenarios.Profile{Envelope: envelope(nil, c.Plan.Limit.Window)}
+	window := c.Plan.Limit.Window
+	p := &scenarios.Profile{}
+	for _, span := range spans(window) {
+		p.Envelope = append(p.Envelope, scenarios.Burst{Span: span})
 	}
-	clients := admittedTo(c)
-	p := &scenarios.Profile{Envelope: envelope(clients, c.Plan.Limit.Window)}
+	if c.Results == nil {
+		return p
+	}
 	begin, end, any := extent(c)
 	if !any {
 		return p
 	}
-	whole := stretchOver(begin, end, c.Plan.Limit.Window)
-	p.Timeline = append([]scenarios.Stretch{whole}, aroundEdges(c, whole, begin, end)...)
+	whole := stretchOver(begin, end, window)
+	p.Timeline = append([]scenarios.Stretch{whole}, aroundEdges(c, whole)...)
 	fill(c, p.Timeline)
-	for i := range p.Timeline {
-		for _, admitted := range clients {
-			trailing(&p.Timeline[i], admitted, c.Plan.Limit.Window)
+	var admitted []decided // of a client at a time: all at once would take much memory
+	for _, places := range admittedTo(c) {
+		admitted = decisions(c, places, admitted[:0])
+		inOrder(admitted)
+		for i := range p.Envelope {
+			b := &p.Envelope[i]
+			b.Admitted = max(b.Admitted, peak(admitted, b.Span))
+		}
+		for i := range p.Timeline {
+			trailing(&p.Timeline[i], admitted, c.Edge, window)
 		}
 	}
 	return p
 }
 
-// admittedTo is what was admitted to each client, in order of time.
-func admittedTo(c *Case) [][]decided {
-	clients := make([][]decided, c.Plan.Keys)
+// admittedTo are the places of what was admitted to each client.
+func admittedTo(c *Case) [][]int32 {
+	clients := make([][]int32, c.Plan.Keys)
 	for i, r := range c.Results.All() {
 		if r.Outcome == scenarios.Admitted {
-			a := c.Plan.Arrivals[i]
-			clients[a.Key] = append(clients[a.Key], decided{at: sinceEdge(c, a, r).Microseconds(), cost: a.Cost})
+			key := c.Plan.Arrivals[i].Key
+			clients[key] = append(clients[key], int32(i))
 		}
 	}
-	for _, admitted := range clients {
-		slices.SortStableFunc(admitted, func(a, b decided) int { return cmp.Compare(a.at, b.at) })
-	}
-	return slices.DeleteFunc(clients, func(admitted []decided) bool { return len(admitted) == 0 })
-}
-
-func sinceEdge(c *Case, a scenarios.Arrival, r scenarios.Result) time.Duration {
-	return trueTime(c, a, r).Sub(c.Edge)
-}
-
-// envelope finds the most admitted in intervals from a millisecond to two windows.
-func envelope(clients [][]decided, window time.Duration) []scenarios.Burst {
-	var all []scenarios.Burst
-	for _, span := range spans(window) {
-		b := scenarios.Burst{Span: span}
-		for _, admitted := range clients {
-			b.Admitted = max(b.Admitted, peak(admitted, span))
-		}
-		all = append(all, b)
-	}
-	return all
+	return clients
 }
 
 // spans are ten a decade, evenly on a logarithmic scale and rounded to two digits, with
@@ -103,7 +92,7 @@ func happened(c *Case, a scenarios.Arrival, r scenarios.Result) (at time.Duratio
 	case r.Outcome == scenarios.Missed:
 		return 0, false
 	case r.Outcome.Decided():
-		return sinceEdge(c, a, r), true
+		return trueTime(c, a, r).Sub(c.Edge), true
 	}
 	return a.At, true
 }
@@ -138,9 +127,9 @@ func fill(c *Case, timeline []scenarios.Stretch) {
 
 // trailing raises the peaks of bins to what a client has in its trailing window: at the
 // start of a bin, and at each of its admissions.
-func trailing(s *scenarios.Stretch, admitted []decided, window time.Duration) {
+func trailing(s *scenarios.Stretch, admitted []decided, edge time.Time, window time.Duration) {
 	w, width := window.Microseconds(), s.Width.Microseconds()
-	start := s.From.Microseconds()
+	start := edge.Add(s.From).UnixMicro()
 	next, oldest, units := 0, 0, int64(0)
 	leave := func(t int64) {
 		for oldest < next && admitted[oldest].at <= t-w {

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ func binWidth(length, window time.Duration) time.Duration {
 
 // aroundEdges are stretches of a thirtieth of a window before and after the edges near
 // which most was decided, if the bins of the whole are too wide for them.
-func aroundEdges(c *Case, whole scenarios.Stretch, begin, end time.Duration) []scenarios.Stretch {
+func aroundEdges(c *Case, whole scenarios.Stretch) []scenarios.Stretch {
 	window := c.Plan.Limit.Window
 	width := max(window/shortShare/binsAtEdge, time.Microsecond).Truncate(time.Microsecond)
 	if whole.Width <= width {
@@ -62,11 +63,7 @@ func aroundEdges(c *Case, whole scenarios.Stretch, begin, end time.Duration) []s
 			decided[edge]++
 		}
 	}
-	edges := make([]int64, 0, len(decided))
-	for edge := range decided {
-		edges = append(edges, edge)
-	}
-	slices.SortFunc(edges, func(a, b int64) int { return cmp.Or(decided[b]-decided[a], cmp.Compare(a, b)) })
+	edges := slices.SortedFunc(maps.Keys(decided), func(a, b int64) int { return cmp.Or(decided[b]-decided[a], cmp.Compare(a, b)) })
 	edges = edges[:min(len(edges), edgesShown)]
 	slices.Sort(edges)
 	all := make([]scenarios.Stretch, len(edges))
