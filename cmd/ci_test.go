@@ -71,6 +71,7 @@ func recipes(t *testing.T) []recipe {
 // TestRecipesHandTheExitCodeOn: whatever CI runs it, a job ends with the code of
 // rlbench, and the last line of rlbench is in its log.
 func TestRecipesHandTheExitCodeOn(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed")
 	path := filepath.Dir(plainProgram(t)) + string(os.PathListSeparator) + os.Getenv("PATH")
 	for _, r := range recipes(t) {

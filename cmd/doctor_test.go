@@ -89,6 +89,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 
 // TestDoctorWaits for a server that is not there yet, and no longer than it was told.
 func TestDoctorWaits(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed")
 	socket := t.TempDir() + "/later.sock"
 	type ended struct {

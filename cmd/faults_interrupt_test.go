@@ -50,6 +50,7 @@ func childrenOf(t *testing.T, pid int) []child {
 // An interrupt while Redis is broken lifts the fault, or kills what is broken; in any
 // case no server is left behind, neither stopped nor running.
 func TestInterruptDuringAFault(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed") // or skip
 	stopped := func(servers []child, _ int) bool {
 		return slices.ContainsFunc(servers, func(c child) bool { return c.state == "T" })

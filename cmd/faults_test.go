@@ -99,6 +99,7 @@ func outcomes(p *scenarios.Plan, j *scenarios.Judgement) map[string]outcome {
 // What is expected of a broken Redis is what happens on one, request by request, for
 // every algorithm; and so it is in the control run, in which nothing breaks.
 func TestFaultsOnARealRedis(t *testing.T) {
+	t.Parallel()
 	redis := specOf(t, "managed")
 	for _, s := range breaking(t, true, "10/1m") {
 		t.Run(s.Name, func(t *testing.T) {
@@ -166,6 +167,7 @@ func checkFindings(t *testing.T, s loaded, r *report.Report) {
 // In real time a machine may be slow, but not wrong: all is accounted for, the faults
 // were made, and what Redis did not decide the policy did.
 func TestFaultsInRealTime(t *testing.T) {
+	t.Parallel()
 	redis := specOf(t, "managed")
 	for _, s := range breaking(t, false, "") {
 		t.Run(s.Name, func(t *testing.T) {

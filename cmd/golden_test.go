@@ -35,6 +35,7 @@ func still(out, err *bytes.Buffer) Host {
 // A run under the virtual clock is the same byte for byte, timings included
 // where the stopwatch is.
 func TestRunIsRepeatable(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		golden string
 		args   []string

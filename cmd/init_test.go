@@ -36,6 +36,7 @@ func readStarter(text string) (*scenarios.Scenario, error) {
 
 // The scenario is written in terms of its limit, so it holds at any.
 func TestInitHoldsAtOtherLimits(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []string{"100/1m", "1/1s", "2/1m", "3/1s", "7/10s", "59/1m", "61/1m", "10/100ms", "33/1m30s", "128/7d", "1000/1h"} {
 		s, err := readStarter(filled(t, limit, "all")[0].text)
 		if err != nil {
@@ -155,6 +156,7 @@ func (w workflow) step(t *testing.T, name string) string {
 
 // The shell lines do what the comments say, in a folder that init has filled.
 func TestInitWorkflow(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed")
 	files := filled(t, "100/1m", defaultLimiters...)
 	var w workflow

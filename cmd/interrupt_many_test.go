@@ -7,19 +7,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/report"
 )
 
 // queue is a scenario that takes seconds, and others that wait behind it. Their
 // checks on what was sent are about traffic that never was.
 var queue = []string{
-	"run", "steady", "retry-storm-constant", "saturate", "--clock", "client", "--limit", "100/2s", "--progress", "none", "-a", "fixed,log",
+	"run", "steady", "retry-storm-constant", "saturate", "--clock", "client", "--limit", "100/2s", "-a", "fixed,log",
 }
 
 // Whoever had no turn when the interrupt came is not accused, and takes no table.
 func TestInterruptAccusesNobody(t *testing.T) {
-	specOf(t, "managed")
-	out, errs, code := interrupted(t, append(queue, "--redis", "managed", "-o", "json"), os.Interrupt, time.Second)
+	t.Parallel()
+	interrupt := func(_ *backend.Server, p *os.Process) { _ = p.Signal(os.Interrupt) }
+	out, errs, code := once(t, hasKeys, interrupt, append(queue, "-o", "json")...)
 	if code != exitInterrupt || !strings.HasSuffix(lastLine(errs), "verdict=inconclusive exit=130") {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
@@ -32,13 +34,7 @@ func TestInterruptAccusesNobody(t *testing.T) {
 			t.Errorf("accused: %+v", f)
 		}
 	}
-	// On a busy machine the first one has not begun so soon.
-	for _, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-		out, _, _ = interrupted(t, append(queue, "--redis", "managed"), os.Interrupt, delay)
-		if strings.Contains(out, "not run: ") {
-			break
-		}
-	}
+	out, _, _ = once(t, hasKeys, interrupt, queue...)
 	if !strings.Contains(out, "not run: retry-storm-constant, saturate") || strings.Contains(out, "saturate  limit") || strings.Count(out, "interrupted: ") != 1 {
 		t.Errorf("printed\n%s", out)
 	}
@@ -47,6 +43,7 @@ func TestInterruptAccusesNobody(t *testing.T) {
 // Whoever ends a process group signals us twice, by name and with the group: that
 // is one request to end, and the report is written.
 func TestTerminatedWithItsGroup(t *testing.T) {
+	t.Parallel()
 	out, errs, code := interrupted(t, append(long, "--redis", "embedded"), syscall.SIGTERM, time.Second, 0)
 	if code != exitTerminate || !strings.HasSuffix(lastLine(errs), "verdict=inconclusive exit=143") || !strings.Contains(out, "INCONCLUSIVE") {
 		t.Errorf("exit %d, printed\n%s\n%s", code, out, errs)
@@ -55,6 +52,7 @@ func TestTerminatedWithItsGroup(t *testing.T) {
 
 // A selftest that is cut short has found nothing out about the trial at hand.
 func TestInterruptedSelftest(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed")
 	for _, delay := range []time.Duration{600 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
 		out, errs, code := interrupted(t, []string{"selftest", "--redis", "managed", "--progress", "none", "-q"}, os.Interrupt, delay)

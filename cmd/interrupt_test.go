@@ -72,18 +72,19 @@ func interruptedOnce(t *testing.T, args []string, sig os.Signal, delays ...time.
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 3000 {
 		if holds() {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("not within 5 s: %s", what)
+	t.Errorf("not within 30 s: %s", what)
 }
 
 // Whenever the first signal comes, the program ends by itself with the shell's
 // code, and with a report if anything had begun.
 func TestInterruptAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed") // or skip
 	for i := range 12 {
 		delay := time.Duration(i*i) * 12 * time.Millisecond
@@ -120,6 +121,7 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 }
 
 func TestTerminate(t *testing.T) {
+	t.Parallel()
 	out, errs, code := interrupted(t, append(long, "--redis", "embedded"), syscall.SIGTERM, time.Second)
 	if code != exitTerminate || !strings.HasSuffix(lastLine(errs), "verdict=inconclusive exit=143") {
 		t.Errorf("exit %d, %q", code, lastLine(errs))
@@ -131,6 +133,7 @@ func TestTerminate(t *testing.T) {
 
 // After one interrupt or two, no key is left on a Redis that outlives us.
 func TestInterruptLeavesNoKeys(t *testing.T) {
+	t.Parallel()
 	if specOf(t, "managed") == "" {
 		return
 	}
@@ -162,6 +165,7 @@ func TestInterruptLeavesNoKeys(t *testing.T) {
 // A Redis that hangs holds a first interrupt until the timeout, which is an hour
 // here, and a second one not at all.
 func TestSecondInterruptDoesNotWait(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed")
 	ctx := context.Background()
 	s, err := backend.Open(ctx, "managed", backend.Options{})
@@ -186,6 +190,7 @@ func TestSecondInterruptDoesNotWait(t *testing.T) {
 
 // A server that accepts and says nothing does not hold an interrupt either.
 func TestInterruptWhileOpening(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -205,9 +210,9 @@ func TestInterruptWhileOpening(t *testing.T) {
 	}
 }
 
-// lose runs rlbench on a server of its own, closes the server once enough has
-// happened, and returns the report, after which the code has to be the target's.
-func lose(t *testing.T, enough func(*backend.Server) bool, args ...string) *report.Report {
+// once runs rlbench on a server of its own, does something to either once enough has
+// happened, and returns what was written.
+func once(t *testing.T, enough func(*backend.Server) bool, act func(*backend.Server, *os.Process), args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	specOf(t, "managed")
 	s, err := backend.Open(context.Background(), "managed", backend.Options{})
@@ -215,7 +220,7 @@ func lose(t *testing.T, enough func(*backend.Server) bool, args ...string) *repo
 		t.Fatal(err)
 	}
 	defer s.Close()
-	c := exec.Command("rlbench", append(args, "--redis", s.URL(), "--progress", "none", "-o", "json")...)
+	c := exec.Command("rlbench", append(args, "--redis", s.URL(), "--progress", "none")...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Start(); err != nil {
@@ -223,12 +228,22 @@ func lose(t *testing.T, enough func(*backend.Server) bool, args ...string) *repo
 	}
 	eventually(t, "enough has happened in Redis", func() bool { return enough(s) })
 	time.Sleep(100 * time.Millisecond) // for the replies
-	s.Close()
+	act(s, c.Process)
 	_ = c.Wait()
-	if code := c.ProcessState.ExitCode(); code != exitTarget {
-		t.Fatalf("exit %d, want %d\n%s", code, exitTarget, errs.String())
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+func hasKeys(s *backend.Server) bool { return s.Client().DBSize(context.Background()).Val() > 0 }
+
+// lose closes the server once enough has happened, and returns the report, after which
+// the code has to be the target's.
+func lose(t *testing.T, enough func(*backend.Server) bool, args ...string) *report.Report {
+	t.Helper()
+	out, errs, code := once(t, enough, func(s *backend.Server, _ *os.Process) { s.Close() }, append(args, "-o", "json")...)
+	if code != exitTarget {
+		t.Fatalf("exit %d, want %d\n%s", code, exitTarget, errs)
 	}
-	r, err := report.Decode(out.Bytes())
+	r, err := report.Decode([]byte(out))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,9 +253,8 @@ func lose(t *testing.T, enough func(*backend.Server) bool, args ...string) *repo
 // The server goes away for good in the middle: what was measured is reported,
 // the rest is missed, and the code says that the target is at fault.
 func TestTargetLost(t *testing.T) {
-	r := lose(t, func(s *backend.Server) bool {
-		return s.Client().DBSize(context.Background()).Val() > 0
-	}, append(long, "--timeout", "200ms")...)
+	t.Parallel()
+	r := lose(t, hasKeys, append(long, "--timeout", "200ms")...)
 	if len(r.Reasons) == 0 || r.Reasons[0].Code != "target-lost" || r.Reasons[0].Hint == "" {
 		t.Errorf("reasons are %+v", r.Reasons)
 	}

@@ -72,7 +72,7 @@ Interrupt it to end it: requests that are under way are finished.`,
 	f.StringVarP(&o.algorithm, "algorithm", "a", "counter", "one of "+strings.Join(limiter.Names(), ", "))
 	f.DurationVar(&o.window, "window", time.Minute, "length of the window of all budgets")
 	f.StringVar(&o.onFailure, "on-failure", "local", "what to do when Redis cannot answer: open, closed, local or error")
-	f.DurationVar(&o.timeout, "timeout", 100*time.Millisecond, "longest wait for a decision of Redis")
+	f.DurationVar(&o.timeout, "timeout", 100*time.Millisecond, "longest wait for a decision of Redis; the API itself waits 2s, or as long")
 	f.StringVar(&o.edge, "edge", "600/1m", "coarse tier in this process, count/10s or count/1m, or off")
 	f.StringSliceVar(&o.headers, "headers", []string{string(httplimit.XRateLimit)}, "fields that tell limits: "+strings.Join(dialects(), ", ")+", none")
 	f.DurationVar(&o.jitter, "jitter", 0, "random time added to Retry-After, in whole seconds")
@@ -164,7 +164,7 @@ func (o *serveOptions) run(a *app) error {
 		return stop.or(targetTrouble(err))
 	}
 	defer redis.Close()
-	api, err := demo.Open(stop.ctx, demo.Config{Videos: o.videos})
+	api, err := demo.Open(stop.ctx, demo.Config{Videos: o.videos, Timeout: max(demo.DefaultTimeout, o.timeout)})
 	if err != nil {
 		return stop.or(usage(err, "rlbench serve --videos 20000"))
 	}

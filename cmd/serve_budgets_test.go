@@ -24,6 +24,7 @@ const (
 // However requests of a client come together, it gets 100, 30 and 10, and 120 in
 // all. What one budget denies takes nothing of the other, or 120 would be fewer.
 func TestServeBudgetsAreExact(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed")
 	for _, a := range limiter.Algorithms {
 		t.Run(a.Name, func(t *testing.T) {
@@ -46,6 +47,11 @@ func TestServeBudgetsAreExact(t *testing.T) {
 						denied := with(429, replies)
 						if got := len(with(200, replies)); got != step.admitted || len(denied) != step.sent-step.admitted {
 							t.Errorf("client %d, %s: %d of %d admitted, want %d, %d denied", n, step.path, got, step.sent, step.admitted, len(denied))
+							for _, r := range replies {
+								if r.status != 200 && r.status != 429 {
+									t.Errorf("%d: %s", r.status, r.body)
+								}
+							}
 						}
 						for _, r := range denied {
 							// Another policy may be all but used up when the first are denied.
@@ -73,6 +79,7 @@ func violated(t *testing.T, r reply) []string {
 // Who is not trusted has one budget, whatever it says about others. One client of
 // IPv6 is a /64.
 func TestServeBelievesProxiesOnly(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "--redis", "embedded", "--window", calm())
 	for n := range 11 {
 		if r := s.get(t, search, clientAddress(n)); (r.status == 200) != (n < 10) {
@@ -141,6 +148,7 @@ func fields(r reply) []string {
 
 // Who waits as long as it is told is admitted.
 func TestServeRetryAfterIsTrue(t *testing.T) {
+	t.Parallel()
 	specOf(t, "managed")
 	for _, a := range limiter.Algorithms {
 		t.Run(a.Name, func(t *testing.T) {

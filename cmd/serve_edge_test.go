@@ -9,6 +9,7 @@ import (
 // The coarse tier sheds what is beyond its limit in a period, and tells that it was
 // the tier. Health and metrics are not limited, and nobody else is.
 func TestServeEdgeSheds(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "--redis", "embedded", "--edge", "20/10s", "--trust", "127.0.0.1/32", "--window", calm())
 	const period = 10 * time.Second
 	first := time.Now().Truncate(period)
@@ -40,6 +41,7 @@ func TestServeEdgeSheds(t *testing.T) {
 
 // Without the tier a flood meets the budgets, and nothing is told of a tier.
 func TestServeEdgeOff(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "--redis", "embedded", "--edge", "off", "--window", calm())
 	for _, r := range with(429, s.burst(t, 120, trending, "")) {
 		if strings.Contains(r.body, "edge") {
@@ -55,6 +57,7 @@ func TestServeEdgeOff(t *testing.T) {
 
 // A client whose address a proxy hides is refused by whoever comes first.
 func TestServeNeedsAnAddress(t *testing.T) {
+	t.Parallel()
 	for edge, scope := range map[string]string{"600/1m": `"scope":"edge"`, "off": "The request does not say who sent it."} {
 		t.Run(edge, func(t *testing.T) {
 			s := serve(t, "--redis", "embedded", "--edge", edge, "--trust", "127.0.0.1/32")
@@ -74,6 +77,7 @@ func TestServeNeedsAnAddress(t *testing.T) {
 
 // Shadow counts and logs, and refuses nothing, at the edge neither.
 func TestServeShadow(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "--redis", "embedded", "--shadow", "--edge", "20/10s", "--trust", "127.0.0.1/32", "--window", calm())
 	const denied = `rlbench_edge_requests_total{outcome="denied"}`
 	sent := 0

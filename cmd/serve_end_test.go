@@ -239,6 +239,7 @@ func TestServeComplainsWithoutAddresses(t *testing.T) {
 // A key file is made for its owner alone, and names clients as before in the next
 // process: budgets go on. Without it they begin afresh.
 func TestServeKeyFile(t *testing.T) {
+	t.Parallel()
 	redis := specOf(t, "live")
 	file := t.TempDir() + "/key"
 	args := []string{"--redis", redis, "--window", calm(), "--trust", "127.0.0.1/32", "--key-file", file}

@@ -15,6 +15,7 @@ import (
 // Neither Redis nor the log can be turned back into who asked, also when that is
 // known.
 func TestServeNamesNobody(t *testing.T) {
+	t.Parallel()
 	redis := specOf(t, "live")
 	s := serve(t, "--redis", redis, "--trust", "127.0.0.1/32", "--window", "10m", "-a", "log")
 	var known []netip.Addr

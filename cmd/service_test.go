@@ -64,6 +64,7 @@ func smallFile(t *testing.T, replace ...string) string {
 // Every algorithm is judged behind HTTP as exactly as without it, and what it leaves
 // in Redis names nobody. The catalogue is gone with the run.
 func TestServiceScenario(t *testing.T) {
+	t.Parallel()
 	redis := specOf(t, "live")
 	tmp, err := os.MkdirTemp("/tmp", "rl")
 	if err != nil {
@@ -167,6 +168,7 @@ func pseudonymous(t *testing.T, redis string) {
 
 // What a service cannot do is a mistake of the scenario, and nothing is sent.
 func TestServiceRefusals(t *testing.T) {
+	t.Parallel()
 	path, limit := "path: /api/v1/trending", "limit: 5/1s\n"
 	for _, row := range []struct {
 		what    string
@@ -211,6 +213,7 @@ func TestServiceRefusals(t *testing.T) {
 
 // An interrupt while the catalogue is filled is no bug of ours.
 func TestServiceInterruptedEarly(t *testing.T) {
+	t.Parallel()
 	for _, delay := range []time.Duration{100 * time.Millisecond, 250 * time.Millisecond, 400 * time.Millisecond, 700 * time.Millisecond} {
 		_, errs, code := interrupted(t, []string{"run", "trending-spike", "-a", "fixed", "--redis", "embedded", "--progress", "none"}, os.Interrupt, delay)
 		if code == -1 {
