@@ -6,18 +6,19 @@ GOFUMPT      = $(GO) run mvdan.cc/gofumpt@v0.12.0
 SUDO         = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 FUZZTIME    ?= 30s
 
-.PHONY: build test selftest check redis bench fuzz update docs clean
+.PHONY: build test selftest check redis chromium bench fuzz update docs clean
 
 build:
 	$(GO) build -o rlbench .
 
 # Everything: static checks, all tests with the race detector, the command line
-# against the embedded and a real Redis. Nothing may skip for want of a Redis. GOGC
+# against the embedded and a real Redis, pages in a browser. Nothing may skip for want of either. GOGC
 # saves a third of the time, which the race detector makes garbage collection take.
 # Many tests wait for a clock, so that three of a package go well on two processors.
-test: redis check
+test: redis chromium check
 	GOGC=400 RLBENCH_REQUIRE_REDIS=1 $(GO) test -race -shuffle=on -count=1 -parallel 3 -timeout 20m ./...
 	cd testdata/peers && $(GO) vet ./... && $(GO) test -race -count=1 ./...
+	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 ./...
 	$(GO) run . selftest --redis managed --seeds 2 --count 10 --quiet
 
 # The score of BENCHMARKS.md: no sound limiter accused under 1000 seeds.
@@ -37,6 +38,14 @@ redis:
 	if command -v apt-get >/dev/null; then $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy redis-server; \
 	elif command -v brew >/dev/null; then brew install redis; \
 	else echo "install redis-server or valkey-server, then run make test again" >&2; exit 1; fi; }
+
+# The same for the browser that looks at pages.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	echo "no Chromium on the PATH: installing it"; \
+	if command -v apt-get >/dev/null; then $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy chromium; \
+	elif command -v brew >/dev/null; then brew install --cask google-chrome; \
+	else echo "install chromium or google-chrome, then run make test again" >&2; exit 1; fi; }
 
 # The figures of BENCHMARKS.md: Go benchmarks, then other rate limiters beside these.
 bench: redis

@@ -28,12 +28,12 @@ var long = []string{"run", "steady", "--clock", "client", "--limit", "100/2s", "
 // own, which has to be empty at the end.
 //
 // On a busy machine a program may not have come to listen after half a second: who
-// was killed without a word by then is tried again with more time, up to 8 s.
+// was killed without a word by then is tried again with more time, up to 16 s.
 func interrupted(t *testing.T, args []string, sig os.Signal, delays ...time.Duration) (stdout, stderr string, code int) {
 	t.Helper()
 	for {
 		stdout, stderr, code = interruptedOnce(t, args, sig, delays...)
-		if code != -1 || stdout+stderr != "" || delays[0] < time.Second/2 || delays[0] > 4*time.Second {
+		if code != -1 || stdout+stderr != "" || delays[0] < time.Second/2 || delays[0] > 8*time.Second {
 			return stdout, stderr, code
 		}
 		delays = append([]time.Duration{2 * delays[0]}, delays[1:]...)
@@ -233,6 +233,14 @@ func once(t *testing.T, enough func(*backend.Server) bool, act func(*backend.Ser
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
 
+// hasDecided: that many decisions, and one more.
+func hasDecided(n int64) func(*backend.Server) bool {
+	return func(s *backend.Server) bool {
+		stats, err := s.CommandStats(context.Background())
+		return err == nil && stats["evalsha"].Calls > n
+	}
+}
+
 func hasKeys(s *backend.Server) bool { return s.Client().DBSize(context.Background()).Val() > 0 }
 
 // lose closes the server once enough has happened, and returns the report, after which
@@ -270,10 +278,7 @@ func TestTargetLost(t *testing.T) {
 
 // The same between two runs: what was finished is reported.
 func TestTargetLostBetweenRuns(t *testing.T) {
-	r := lose(t, func(s *backend.Server) bool {
-		stats, err := s.CommandStats(context.Background())
-		return err == nil && stats["evalsha"].Calls > 200
-	}, "run", "same-microsecond", "--limit", "1/1m", "--runs", "1000")
+	r := lose(t, hasDecided(200), "run", "same-microsecond", "--limit", "1/1m", "--runs", "1000")
 	lost := slices.ContainsFunc(r.Reasons, func(r scenarios.Reason) bool { return r.Code == "target-lost" })
 	if !lost || r.Verdict != scenarios.Inconclusive || len(r.Rows) < 20 {
 		t.Errorf("verdict %s, reasons %+v, %d rows", r.Verdict, r.Reasons, len(r.Rows))

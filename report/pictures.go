@@ -36,13 +36,7 @@ func limitersOf(r *Report, s *Scenario) []pictured {
 
 // label names a limiter beside its line. Its name gives way to its peak.
 func (p pictured) label(peak int64) string {
-	const short = 12
-	end := fmt.Sprintf(", peak %d", peak)
-	name := []rune(p.name)
-	if len(name) > short+1 && len(name) > chart.LabelRoom-len(end) {
-		return string(name[:short]) + "…" + end
-	}
-	return p.name + end
+	return chart.Clip(p.name, fmt.Sprintf(", peak %d", peak))
 }
 
 func inWords(us float64) string {

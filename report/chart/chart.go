@@ -22,12 +22,8 @@ type Chart struct {
 	Height float64
 }
 
-// Width of every picture, in the units of its coordinates; LabelRoom is how many
-// characters a label beside a line has.
-const (
-	Width     = 760
-	LabelRoom = 25
-)
+// Width of every picture, in the units of its coordinates.
+const Width = 760
 
 // height is that of the picture.
 func (c *Chart) height() float64 { return cmp.Or(c.Height, 280) }

@@ -12,7 +12,8 @@ import (
 // The edges of the plot in a picture; its right one leaves room for labels of lines.
 const (
 	plotLeft   = 64.0
-	plotRight  = Width - 168.0
+	labelWidth = 176.0
+	plotRight  = Width - labelWidth - 8
 	plotTop    = 34.0
 	footer     = 44.0 // under the plot
 	lineHeight = 14.0
@@ -201,16 +202,8 @@ func (d *drawing) label(y func(float64) float64, bottom float64) {
 		limit = ends[i].y - lineHeight
 	}
 	for _, e := range ends {
-		d.Labels = append(d.Labels, text{num(plotRight + 8), num(e.y + 4), e.class, clip(e.text, LabelRoom)})
+		d.Labels = append(d.Labels, text{num(plotRight + 8), num(e.y + 4), e.class, Clip(e.text, "")})
 	}
-}
-
-// clip shortens a text that has no room.
-func clip(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }
 
 func formatPercentile(v float64) string {

@@ -1,0 +1,26 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestClip(t *testing.T) {
+	for _, row := range []struct{ text, ending, want string }{
+		{"fixed", ", peak 200", "fixed, peak 200"},
+		{"", ", peak 200", ", peak 200"},
+		{"a-limiter-with-a-long-name", ", peak 1234", "a-limiter-with…, peak 1234"},
+		{strings.Repeat("i", 25), "", strings.Repeat("i", 25)},
+		{strings.Repeat("W", 25), "", strings.Repeat("W", 13) + "…"},
+		{strings.Repeat("漢", 25), "", strings.Repeat("漢", 13) + "…"},
+		{"e" + strings.Repeat("\u0301", 99), "", "e" + strings.Repeat("\u0301", 99)},
+	} {
+		got := Clip(row.text, row.ending)
+		if got != row.want {
+			t.Errorf("%q%q: %q, want %q", row.text, row.ending, got, row.want)
+		}
+		if w := widthOf(got); w > labelWidth {
+			t.Errorf("%q is %g wide of %g", got, w, labelWidth)
+		}
+	}
+}
