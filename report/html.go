@@ -102,42 +102,71 @@ func hashOf(text string) string {
 
 func sectionID(i int) string { return fmt.Sprintf("s%d", i+1) }
 
-// pageDetails are how much of a scenario a page shows, from all to least.
-var pageDetails = []detail{everything, noPhases, noTables}
+// amount is how much of a scenario a page shows.
+type amount int
 
-// fill adds what there is room for: each scenario with its tables, then with its
-// pictures, then with those of each limiter; first those that failed, then those that are
-// inconclusive, then the others.
+// From least to all. What repeats the scenario gives way before pictures do.
+const (
+	brief    amount = iota // verdicts, what it means, and checks that did not hold
+	outlined               // and the results, and the burst envelope
+	general                // and all tables and checks, and pictures over all limiters
+	full                   // and those of each limiter
+)
+
+// fill adds what there is room for: each scenario briefly, then more and more of it;
+// first those that failed, then those that are inconclusive, then the others.
 func (p *page) fill(r *Report, room int) error {
 	p.Sections = make([]template.HTML, len(r.Scenarios))
-	reduced := map[detail]int{}
+	shown := make([]amount, len(r.Scenarios))
 	for _, verdict := range []scenarios.Verdict{scenarios.Fail, scenarios.Inconclusive, scenarios.Pass} {
-		for level := len(pageDetails) - 1; level >= 0; level-- {
+		for a := brief; a <= full; a++ {
 			for i := range r.Scenarios {
-				if r.Scenarios[i].Verdict != verdict {
+				if r.Scenarios[i].Verdict != verdict || shown[i] != a-1 && a > brief {
 					continue
 				}
-				text, err := sectionOf(r, i, pageDetails[level])
+				text, err := sectionOf(r, i, a)
 				if err != nil {
 					return err
 				}
 				if grown := len(text) - len(p.Sections[i]); grown <= room {
-					p.Sections[i], p.Scenarios[i].Shown = text, true
+					p.Sections[i], p.Scenarios[i].Shown, shown[i] = text, true, a
 					room -= grown
-				} else {
-					reduced[pageDetails[level]]++
+				} else if a > brief {
+					break // nor is there much room for others, and each is drawn to find out
 				}
 			}
 		}
 	}
-	var left []string
-	for i, what := range []string{"the pictures of single limiters", "all pictures", "all but the verdict"} {
-		if n := reduced[pageDetails[i]]; n > 0 {
-			left = append(left, fmt.Sprintf("%s of %d scenarios", what, n))
+	p.Left = p.leftOut(shown)
+	return nil
+}
+
+// leftOut says what a page has no room for.
+func (p *page) leftOut(shown []amount) string {
+	reduced := map[amount]int{}
+	for i, entry := range p.Scenarios {
+		if !entry.Shown {
+			shown[i] = -1
+		}
+		for a := shown[i] + 1; a <= full; a++ {
+			reduced[a]++
 		}
 	}
-	p.Left = strings.Join(left, ", ")
-	return nil
+	var left []string
+	for _, l := range []struct {
+		amount
+		what string
+	}{
+		{full, "the pictures of single limiters"},
+		{general, "costs, configuration and most pictures"},
+		{outlined, "the results as a table and all pictures"},
+		{brief, "all but the verdict"},
+	} {
+		if n := reduced[l.amount]; n > 0 {
+			left = append(left, fmt.Sprintf("%s of %d scenarios", l.what, n))
+		}
+	}
+	return strings.Join(left, ", ")
 }
 
 // shellCommand is a command as a shell takes it.

@@ -50,17 +50,17 @@ type pageFinding struct {
 }
 
 // sectionOf writes a scenario.
-func sectionOf(r *Report, i int, d detail) (template.HTML, error) {
+func sectionOf(r *Report, i int, a amount) (template.HTML, error) {
 	s := &r.Scenarios[i]
 	rows := shownRows(r, s)
 	columns := columnsOf(r, s)
 	sec := section{
 		ID: sectionID(i), Name: printable(s.Name), Verdict: string(s.Verdict), Description: printable(s.Description), Outline: outline(r, s),
-		Cards: cardsOf(rows), Notes: notesOf(r, s, rows, columns), Tables: tablesOf(r, s, rows, columns), Findings: findingsOf(r, s, d),
+		Cards: cardsOf(rows), Notes: notesOf(r, s, rows, columns), Tables: tablesOf(r, s, rows, columns, a), Findings: findingsOf(r, s, a),
 	}
-	if d < noTables {
+	if a > brief {
 		var err error
-		if sec.Groups, err = groupsOf(r, s, sec.ID, d); err != nil {
+		if sec.Groups, err = groupsOf(r, s, sec.ID, a); err != nil {
 			return "", err
 		}
 	}
@@ -100,10 +100,10 @@ func notesOf(r *Report, s *Scenario, rows []Row, columns []column) []pageNote {
 }
 
 // findingsOf are all checks; where there is little room, those that did not hold.
-func findingsOf(r *Report, s *Scenario, d detail) []pageFinding {
+func findingsOf(r *Report, s *Scenario, a amount) []pageFinding {
 	var all []pageFinding
 	for _, f := range r.Findings {
-		if f.Scenario != s.Name || d == noTables && f.Verdict == scenarios.Pass {
+		if f.Scenario != s.Name || a < general && f.Verdict == scenarios.Pass {
 			continue
 		}
 		one := pageFinding{
@@ -119,34 +119,54 @@ func findingsOf(r *Report, s *Scenario, d detail) []pageFinding {
 }
 
 // groupsOf are the pictures of a scenario.
-func groupsOf(r *Report, s *Scenario, id string, d detail) ([]group, error) {
+func groupsOf(r *Report, s *Scenario, id string, a amount) ([]group, error) {
 	subs := limitersOf(r, s)
 	overTime := group{Title: "Admissions over time"}
+	if a < general {
+		overTime.add(envelopeOf(s, subs, id))
+		return drawnGroups(overTime)
+	}
 	overTime.add(timelineOf(s, subs, id+"-run", wholeRun), envelopeOf(s, subs, id))
-	edges := edgesOf(s, id, subs)
-	times := group{Title: "Latency and lag", Doc: latencyDoc(r)}
 	single := group{Title: "Each limiter by itself", Folded: true}
+	if a == full {
+		for i, sub := range subs {
+			single.add(picturesOfOne(r, s, sub, id, i)...)
+		}
+	}
+	return drawnGroups(overTime, edgesOf(s, id, subs), timesOf(r, s, subs, id), single)
+}
+
+// timesOf are pictures of latency and lag, of all limiters.
+func timesOf(r *Report, s *Scenario, subs []pictured, id string) group {
+	g := group{Title: "Latency and lag", Doc: latencyDoc(r)}
 	names, service, lag := make([]string, len(subs)), make([]*samples, len(subs)), make([]*samples, len(subs))
 	for i, sub := range subs {
 		names[i], service[i], lag[i] = sub.name, pooled(r, sub, serviceAdmitted, serviceDenied), pooled(r, sub, lagOfAll)
-		if d > everything {
-			continue
-		}
-		if sub.course != nil {
-			single.add(decisionsOf(s, sub, fmt.Sprintf("%s-decisions%d", id, i), wholeRun(sub.course)))
-		}
-		kinds := []distribution{serviceAdmitted, serviceDenied, responseAdmitted, responseDenied}
-		single.add(percentilesOf(
-			fmt.Sprintf("%s-times%d", id, i), sub.name+": admitted and denied, service and response",
-			"Service time is from sending to the reply; response time is from the planned instant, so that a late generator does not hide a wait.",
-			namesOf(kinds), samplesOf(r, sub, kinds),
-		))
 	}
-	times.add(percentilesOf(id+"-service", "Service time by limiter", "From sending to the reply, of all that was decided. Equal steps to the right are ten times rarer.", names, service))
-	times.add(percentilesOf(id+"-lag", "Lag of the generator", "How late requests were sent: with a large lag latencies and edges mean little.", names, lag))
-	times.add(lateness(s, subs, id))
+	g.add(percentilesOf(id+"-service", "Service time by limiter", "From sending to the reply, of all that was decided. Equal steps to the right are ten times rarer.", names, service))
+	g.add(percentilesOf(id+"-lag", "Lag of the generator", "How late requests were sent: with a large lag latencies and edges mean little.", names, lag))
+	g.add(lateness(s, subs, id))
+	return g
+}
+
+// picturesOfOne are of the limiter at a place in the table.
+func picturesOfOne(r *Report, s *Scenario, sub pictured, id string, place int) []*chart.Chart {
+	var all []*chart.Chart
+	if sub.course != nil {
+		all = append(all, decisionsOf(s, sub, fmt.Sprintf("%s-decisions%d", id, place), wholeRun(sub.course)))
+	}
+	kinds := []distribution{serviceAdmitted, serviceDenied, responseAdmitted, responseDenied}
+	return append(all, percentilesOf(
+		fmt.Sprintf("%s-times%d", id, place), sub.name+": admitted and denied, service and response",
+		"Service time is from sending to the reply; response time is from the planned instant, so that a late generator does not hide a wait.",
+		namesOf(kinds), samplesOf(r, sub, kinds),
+	))
+}
+
+// drawnGroups are those that have pictures.
+func drawnGroups(groups ...group) ([]group, error) {
 	var all []group
-	for _, g := range []group{overTime, edges, times, single} {
+	for _, g := range groups {
 		if len(g.Figures) == 0 {
 			continue
 		}

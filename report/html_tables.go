@@ -44,9 +44,15 @@ func gridOf(caption string, heads []string, lines [][]string, left []bool) grid 
 }
 
 // tablesOf are the tables of a scenario.
-func tablesOf(r *Report, s *Scenario, rows []Row, columns []column) []grid {
+func tablesOf(r *Report, s *Scenario, rows []Row, columns []column, a amount) []grid {
+	if a == brief {
+		return nil
+	}
 	heads, lines, left := laidOut(columns, rows)
 	all := []grid{gridOf("Results", heads, lines, left)}
+	if a < general {
+		return all
+	}
 	if len(phasesOf(r, s)) > 1 {
 		heads, lines, left := byPhaseLines(r, s)
 		all = append(all, gridOf("By phase", heads, lines, left))

@@ -91,6 +91,9 @@ func TestPagesFit(t *testing.T) {
 		if !strings.Contains(last, "-envelope-title") || !strings.Contains(last, "-decisions0-title") {
 			t.Errorf("%d scenarios: the one that failed has no pictures", copies)
 		}
+		if n := strings.Count(page, `-envelope-title">`); n < min(copies, 40) {
+			t.Errorf("%d scenarios, %d pictures", copies, n)
+		}
 		if left := strings.Contains(page, "<b>left out</b>"); left != (copies > 1) {
 			t.Errorf("%d scenarios: says that something was left out: %t", copies, left)
 		}

@@ -54,6 +54,7 @@ func writeScenario(b *strings.Builder, r *Report, s *Scenario, o Options) error 
 		return err
 	}
 	b.WriteString("\n")
+	writeSparkline(b, r, s, o.Width)
 	explained := notes(r, s, rows, columns)
 	for _, note := range explained {
 		writeWrapped(b, note.head, note.text, o.Width)
@@ -92,13 +93,15 @@ func notRun(r *Report) []string {
 	return names
 }
 
+// fewScenarios are so few that a report may say more about each.
+const fewScenarios = 3
+
 // judged are the scenarios of a verdict, where there are so many that the end of
 // the report is far from their tables.
 func judged(r *Report, v scenarios.Verdict) []string {
-	const few = 3
 	var names []string
 	for _, s := range r.Scenarios {
-		if len(r.Scenarios) > few && s.Verdict == v && !slices.Contains(notRun(r), s.Name) {
+		if len(r.Scenarios) > fewScenarios && s.Verdict == v && !slices.Contains(notRun(r), s.Name) {
 			names = append(names, s.Name)
 		}
 	}
