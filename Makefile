@@ -67,6 +67,7 @@ fuzz:
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseCheck -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios -run '^$$' -fuzz FuzzParseAssignment -fuzztime $(FUZZTIME)
+	$(GO) test ./scenarios/trace -run '^$$' -fuzz FuzzLines -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios/target -run '^$$' -fuzz FuzzConvention -fuzztime $(FUZZTIME)
 	$(GO) test ./scenarios/target -run '^$$' -fuzz FuzzMappingComment -fuzztime $(FUZZTIME)
 

@@ -25,6 +25,7 @@ var floors = []floor{
 	{"scenarios", "a scenario can be planned without a socket", []string{"limiter", "limiter/edge", "limiter/identity"}},
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter", "limiter/edge"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
+	{"scenarios/trace", "a log is read without a socket, and judged by nobody", []string{"scenarios", "limiter", "limiter/identity"}},
 	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{
 		"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty",
 	}},
@@ -50,6 +51,7 @@ var homes = []struct {
 	{"github.com/dunglas/httpsfv", []string{"limiter/httplimit"}},
 	{"go.yaml.in/yaml/v4", []string{"scenarios"}},
 	{"github.com/agnivade/levenshtein", []string{"scenarios"}},
+	{"github.com/klauspost/compress", []string{"scenarios/trace"}},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"report"}},
 	{"github.com/olekukonko/tablewriter", []string{"report"}},
 	{"github.com/fatih/color", []string{"report"}},

@@ -1,0 +1,124 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// LongestLine is how long a line may be, in bytes. What is longer is a broken line.
+const LongestLine = 1 << 20
+
+// source reads the lines of files, one after another.
+type source struct {
+	names []string
+	stdin io.Reader
+	name  string // of the file at hand
+	size  int64  // of all that has been read, as it is in the files
+
+	lines   *bufio.Reader
+	close   func() error
+	long    []byte
+	skipped bool // the line at hand was longer than LongestLine
+}
+
+// next is one line without its end, good until the next call; io.EOF after the last.
+func (s *source) next() ([]byte, error) {
+	for {
+		if s.lines == nil {
+			if len(s.names) == 0 {
+				return nil, io.EOF
+			}
+			if err := s.open(s.names[0]); err != nil {
+				return nil, err
+			}
+			s.names = s.names[1:]
+		}
+		line, err := s.line()
+		if err == nil || len(line) > 0 && errors.Is(err, io.EOF) {
+			return line, nil
+		}
+		closed := s.close()
+		s.lines = nil
+		if !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read %s: %w", s.name, err)
+		}
+		if closed != nil {
+			return nil, fmt.Errorf("read %s: %w", s.name, closed)
+		}
+	}
+}
+
+// line is one of the file at hand. Of one that is too long it is the beginning.
+func (s *source) line() ([]byte, error) {
+	s.skipped = false
+	part, err := s.lines.ReadSlice('\n')
+	if err == nil {
+		return trimmed(part), nil
+	}
+	s.long = append(s.long[:0], part...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		part, err = s.lines.ReadSlice('\n')
+		if room := LongestLine - len(s.long); len(part) > room {
+			part, s.skipped = part[:room], true
+		}
+		s.long = append(s.long, part...)
+	}
+	return trimmed(s.long), err
+}
+
+func trimmed(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+}
+
+// open begins a file, which may be compressed: its first bytes say so, not its name.
+func (s *source) open(name string) error {
+	s.name = name
+	var file io.ReadCloser = io.NopCloser(s.stdin)
+	if name == "-" {
+		s.name = "standard input"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		file = f
+	}
+	plain := bufio.NewReaderSize(&counted{file, &s.size}, 1<<18)
+	head, _ := plain.Peek(4) // a short file is not compressed
+	s.lines, s.close = plain, file.Close
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(plain)
+		if err != nil {
+			return errors.Join(fmt.Errorf("read %s: %w", s.name, err), file.Close())
+		}
+		s.lines = bufio.NewReaderSize(z, 1<<18)
+	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(plain, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+		if err != nil {
+			return errors.Join(fmt.Errorf("read %s: %w", s.name, err), file.Close())
+		}
+		s.lines = bufio.NewReaderSize(z, 1<<18)
+		s.close = func() error { z.Close(); return file.Close() }
+	}
+	return nil
+}
+
+// counted adds up what is read.
+type counted struct {
+	io.Reader
+	n *int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	*c.n += int64(n)
+	return n, err
+}
