@@ -6,7 +6,7 @@ GOFUMPT      = $(GO) run mvdan.cc/gofumpt@v0.12.0
 SUDO         = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 FUZZTIME    ?= 30s
 
-.PHONY: build test selftest check redis chromium bench fuzz update docs clean
+.PHONY: build test pages specimens selftest check redis chromium bench fuzz update docs clean
 
 build:
 	$(GO) build -o rlbench .
@@ -18,7 +18,13 @@ build:
 test: redis chromium check
 	GOGC=400 RLBENCH_REQUIRE_REDIS=1 $(GO) test -race -shuffle=on -count=1 -parallel 3 -timeout 20m ./...
 	cd testdata/peers && $(GO) vet ./... && $(GO) test -race -count=1 ./...
+	$(MAKE) -j2 pages specimens
+
+# Pages in a browser, and a selftest of some seconds: each leaves room for the other.
+pages: chromium
 	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 ./...
+
+specimens: redis
 	$(GO) run . selftest --redis managed --seeds 2 --count 10 --quiet
 
 # The score of BENCHMARKS.md: no sound limiter accused under 1000 seeds.

@@ -35,6 +35,9 @@ func TestPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, l := range looks {
+				if i%3 != 0 && name != "boundary-burst" && name != "odd" {
+					continue // a style sheet is the same for all: one wide and light, one narrow and dark
+				}
 				t.Run(fmt.Sprintf("%s-%d-%s", l.media, l.width, l.scheme), func(t *testing.T) {
 					t.Parallel()
 					v := open(t, browser, page, l)
