@@ -26,6 +26,7 @@ var floors = []floor{
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter", "limiter/edge"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
 	{"scenarios/trace", "a log is read without a socket, and judged by nobody", []string{"scenarios", "limiter", "limiter/identity"}},
+	{"scenarios/simulator", "deciding fast needs no Redis and no log", []string{"scenarios", "limiter"}},
 	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{
 		"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty",
 	}},
