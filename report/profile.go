@@ -87,25 +87,40 @@ func at(list []int64, i int) int64 {
 	return list[i]
 }
 
-// mostBins is far more than a timeline is written with.
-const mostBins = 100_000
+// Far more than a profile is written with: results come from files, and a picture of a
+// few bytes of them has to end.
+const (
+	mostBins      = 1000
+	mostStretches = 16
+	mostSpans     = 1000
+	mostMicros    = 1 << 49 // from the edge, seventeen years
+	mostCount     = 1 << 40
+)
 
-// sound refuses a profile whose lists do not belong together: results come from files.
+// sound refuses a profile whose lists do not belong together, or hold what nobody counts.
 func (row *Row) sound() error {
 	if e := row.Envelope; e != nil {
-		if len(e.SpanUS) != len(e.Admitted) || !slices.IsSorted(e.SpanUS) || len(e.SpanUS) > 0 && e.SpanUS[0] <= 0 {
-			return fmt.Errorf("the envelope of %s under %s has %d spans and %d counts, or its spans do not grow", row.Limiter, row.Scenario, len(e.SpanUS), len(e.Admitted))
+		if len(e.SpanUS) != len(e.Admitted) || len(e.SpanUS) > mostSpans || !slices.IsSorted(e.SpanUS) || len(e.SpanUS) > 0 && (e.SpanUS[0] <= 0 || e.SpanUS[len(e.SpanUS)-1] > mostMicros) || !countable(e.Admitted) {
+			return fmt.Errorf("the envelope of %s under %s has %d spans and %d counts, its spans do not grow, or it is of no counts", row.Limiter, row.Scenario, len(e.SpanUS), len(e.Admitted))
 		}
 	}
+	if len(row.Timeline) > mostStretches {
+		return fmt.Errorf("the timeline of %s under %s has %d stretches, want at most %d", row.Limiter, row.Scenario, len(row.Timeline), mostStretches)
+	}
 	for _, s := range row.Timeline {
-		if s.BinUS <= 0 || s.Bins < 0 || s.Bins > mostBins {
-			return fmt.Errorf("the timeline of %s under %s has %d bins of %d µs", row.Limiter, row.Scenario, s.Bins, s.BinUS)
+		if s.BinUS <= 0 || s.BinUS > mostMicros/mostBins || s.Bins < 1 || s.Bins > mostBins || s.FromUS < -mostMicros || s.FromUS > mostMicros {
+			return fmt.Errorf("the timeline of %s under %s has %d bins of %d µs from %d µs on", row.Limiter, row.Scenario, s.Bins, s.BinUS, s.FromUS)
 		}
 		for _, list := range [][]int64{s.Admitted, s.Denied, s.Failed, s.PeakInWindow, s.LagUS} {
-			if list != nil && len(list) != s.Bins {
-				return fmt.Errorf("the timeline of %s under %s has %d bins, and a list of %d", row.Limiter, row.Scenario, s.Bins, len(list))
+			if list != nil && len(list) != s.Bins || !countable(list) {
+				return fmt.Errorf("the timeline of %s under %s has %d bins, and a list of %d or of no counts", row.Limiter, row.Scenario, s.Bins, len(list))
 			}
 		}
 	}
 	return nil
+}
+
+// countable reports whether numbers can be counts, or times of a run.
+func countable(list []int64) bool {
+	return !slices.ContainsFunc(list, func(n int64) bool { return n < 0 || n > mostCount })
 }

@@ -70,9 +70,11 @@ func marksOf(subs []pictured, window int64, width int) (marks, bool) {
 		t := wholeRun(sub.course)
 		from, until, bin = min(from, t.FromUS), max(until, t.FromUS+int64(t.Bins)*t.BinUS), max(bin, t.BinUS)
 	}
-	for step := bin; ; step += bin {
-		if (until-from)/step < fewMarks-1 {
-			return marks{}, false
+	const tries = 100_000 // results come from files, and limiters may be far apart
+	step := max(bin, (until-from)/(enoughMarks+1)/bin*bin) - bin
+	for range tries {
+		if step += bin; (until-from)/step < fewMarks-1 {
+			break
 		}
 		if step < window && window%step != 0 {
 			continue
@@ -86,6 +88,7 @@ func marksOf(subs []pictured, window int64, width int) (marks, bool) {
 			return m, true
 		}
 	}
+	return marks{}, false
 }
 
 // floor is the last multiple of a step at or before an instant.

@@ -88,7 +88,7 @@ func drawn(v *visit) {
 		const all = svg.getBoundingClientRect();
 		const title = svg.closest("figure").querySelector("h4").textContent;
 		if (all.width < 300 || all.height < 100) return [title + ": " + all.width + " by " + all.height];
-		const marks = [...svg.querySelectorAll(".line, rect.bar, .ref")].filter((m) => m.getBoundingClientRect().width > 0 || m.getBoundingClientRect().height > 0);
+		const marks = [...svg.querySelectorAll("path.line:not(.ref), path.bar")].filter((m) => m.getBoundingClientRect().width > 0 || m.getBoundingClientRect().height > 0);
 		const out = [...svg.querySelectorAll("text")].filter((text) => {
 			const box = text.getBoundingClientRect();
 			return box.left < all.left - 1 || box.right > all.right + 1 || box.top < all.top - 1 || box.bottom > all.bottom + 1;
