@@ -37,21 +37,21 @@ check:
 	@unformatted=$$($(GOFUMPT) -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted by gofumpt:"; echo "$$unformatted"; exit 1; fi
 
-# Install redis-server where there is none and we can.
-redis:
-	@command -v redis-server >/dev/null || command -v valkey-server >/dev/null || { \
-	echo "no redis-server on the PATH: installing it"; \
-	if command -v apt-get >/dev/null; then $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy redis-server; \
-	elif command -v brew >/dev/null; then brew install redis; \
-	else echo "install redis-server or valkey-server, then run make test again" >&2; exit 1; fi; }
+# Install what is missing where we can: one of some commands, the package of Debian that
+# has it, what Homebrew calls it.
+define install
+	@for c in $(1); do if command -v $$c >/dev/null; then exit 0; fi; done; \
+	echo "nothing on the PATH of: $(1); installing it"; \
+	if command -v apt-get >/dev/null; then $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy $(2); \
+	elif command -v brew >/dev/null; then brew install $(3); \
+	else echo "install one of: $(1), then run make test again" >&2; exit 1; fi
+endef
 
-# The same for the browser that looks at pages.
+redis:
+	$(call install,redis-server valkey-server,redis-server,redis)
+
 chromium:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
-	echo "no Chromium on the PATH: installing it"; \
-	if command -v apt-get >/dev/null; then $(SUDO) apt-get update -q && $(SUDO) apt-get install -qy chromium; \
-	elif command -v brew >/dev/null; then brew install --cask google-chrome; \
-	else echo "install chromium or google-chrome, then run make test again" >&2; exit 1; fi; }
+	$(call install,chromium chromium-browser google-chrome,chromium,--cask google-chrome)
 
 # The figures of BENCHMARKS.md: Go benchmarks, then other rate limiters beside these.
 bench: redis

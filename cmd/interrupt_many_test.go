@@ -1,13 +1,11 @@
 package cmd
 
 import (
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/rlbench/rlbench/limiter/backend"
 	"github.com/rlbench/rlbench/report"
 )
 
@@ -17,12 +15,10 @@ var queue = []string{
 	"run", "steady", "retry-storm-constant", "saturate", "--clock", "client", "--limit", "100/2s", "-a", "fixed,log",
 }
 
-func sendInterrupt(_ *backend.Server, p *os.Process) { _ = p.Signal(os.Interrupt) }
-
 // Whoever had no turn when the interrupt came is not accused, and takes no table.
 func TestInterruptAccusesNobody(t *testing.T) {
 	t.Parallel()
-	out, errs, code := once(t, hasKeys, sendInterrupt, append(queue, "-o", "json")...)
+	out, errs, code := interruptedWhen(t, hasKeys, append(queue, "-o", "json")...)
 	if code != exitInterrupt || !strings.HasSuffix(lastLine(errs), "verdict=inconclusive exit=130") {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
@@ -35,7 +31,7 @@ func TestInterruptAccusesNobody(t *testing.T) {
 			t.Errorf("accused: %+v", f)
 		}
 	}
-	out, _, _ = once(t, hasKeys, sendInterrupt, queue...)
+	out, _, _ = interruptedWhen(t, hasKeys, queue...)
 	if !strings.Contains(out, "not run: retry-storm-constant, saturate") || strings.Contains(out, "saturate  limit") || strings.Count(out, "interrupted: ") != 1 {
 		t.Errorf("printed\n%s", out)
 	}
@@ -55,7 +51,7 @@ func TestTerminatedWithItsGroup(t *testing.T) {
 func TestInterruptedSelftest(t *testing.T) {
 	t.Parallel()
 	for _, decisions := range []int64{0, 100, 1000} {
-		out, errs, code := once(t, hasDecided(decisions), sendInterrupt, "selftest", "-q")
+		out, errs, code := interruptedWhen(t, hasDecided(decisions), "selftest", "-q")
 		if code != exitInterrupt || strings.Contains(out, "SURVIVED") || strings.Contains(out, "ACCUSED") || !strings.Contains(out, "INCONCLUSIVE") {
 			t.Errorf("after %d decisions: exit %d, printed\n%s\n%s", decisions, code, out, errs)
 		}

@@ -42,6 +42,18 @@ func interrupted(t *testing.T, args []string, sig os.Signal, delays ...time.Dura
 
 func interruptedOnce(t *testing.T, args []string, sig os.Signal, delays ...time.Duration) (stdout, stderr string, code int) {
 	t.Helper()
+	return acted(t, args, func(p *os.Process, _ string) {
+		for _, d := range delays {
+			time.Sleep(d)
+			_ = p.Signal(sig) // it may have ended by itself
+		}
+	})
+}
+
+// acted starts rlbench, does something to it, and returns what it wrote and its exit
+// code. The folder for temporary files has to be empty at the end.
+func acted(t *testing.T, args []string, act func(p *os.Process, tmp string)) (stdout, stderr string, code int) {
+	t.Helper()
 	tmp, err := os.MkdirTemp("/tmp", "rl")
 	if err != nil {
 		t.Fatal(err)
@@ -54,10 +66,7 @@ func interruptedOnce(t *testing.T, args []string, sig os.Signal, delays ...time.
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range delays {
-		time.Sleep(d)
-		_ = c.Process.Signal(sig) // it may have ended by itself
-	}
+	act(c.Process, tmp)
 	err = c.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -68,6 +77,28 @@ func interruptedOnce(t *testing.T, args []string, sig os.Signal, delays ...time.
 		return len(left) == 0
 	})
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// interruptedWhen runs rlbench on a private server of its own, and interrupts it once
+// enough has happened there.
+func interruptedWhen(t *testing.T, enough func(*backend.Server) bool, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	specOf(t, "managed")
+	return acted(t, append(args, "--redis", "managed", "--progress", "none"), func(p *os.Process, tmp string) {
+		eventually(t, "enough has happened in Redis", func() bool {
+			sockets, _ := filepath.Glob(filepath.Join(tmp, "*", "*.sock"))
+			if len(sockets) == 0 {
+				return false
+			}
+			s, err := backend.Open(context.Background(), "unix://"+sockets[0], backend.Options{})
+			if err != nil {
+				return false
+			}
+			defer s.Close()
+			return enough(s)
+		})
+		_ = p.Signal(os.Interrupt)
+	})
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {
@@ -210,29 +241,6 @@ func TestInterruptWhileOpening(t *testing.T) {
 	}
 }
 
-// once runs rlbench on a server of its own, does something to either once enough has
-// happened, and returns what was written.
-func once(t *testing.T, enough func(*backend.Server) bool, act func(*backend.Server, *os.Process), args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	specOf(t, "managed")
-	s, err := backend.Open(context.Background(), "managed", backend.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	c := exec.Command("rlbench", append(args, "--redis", s.URL(), "--progress", "none")...)
-	var out, errs bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errs
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "enough has happened in Redis", func() bool { return enough(s) })
-	time.Sleep(100 * time.Millisecond) // for the replies
-	act(s, c.Process)
-	_ = c.Wait()
-	return out.String(), errs.String(), c.ProcessState.ExitCode()
-}
-
 // hasDecided: that many decisions, and one more.
 func hasDecided(n int64) func(*backend.Server) bool {
 	return func(s *backend.Server) bool {
@@ -243,11 +251,21 @@ func hasDecided(n int64) func(*backend.Server) bool {
 
 func hasKeys(s *backend.Server) bool { return s.Client().DBSize(context.Background()).Val() > 0 }
 
-// lose closes the server once enough has happened, and returns the report, after which
-// the code has to be the target's.
+// lose runs rlbench on a server of its own, closes the server once enough has
+// happened, and returns the report, after which the code has to be the target's.
 func lose(t *testing.T, enough func(*backend.Server) bool, args ...string) *report.Report {
 	t.Helper()
-	out, errs, code := once(t, enough, func(s *backend.Server, _ *os.Process) { s.Close() }, append(args, "-o", "json")...)
+	specOf(t, "managed")
+	s, err := backend.Open(context.Background(), "managed", backend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	out, errs, code := acted(t, append(args, "--redis", s.URL(), "--progress", "none", "-o", "json"), func(*os.Process, string) {
+		eventually(t, "enough has happened in Redis", func() bool { return enough(s) })
+		time.Sleep(100 * time.Millisecond) // for the replies
+		s.Close()
+	})
 	if code != exitTarget {
 		t.Fatalf("exit %d, want %d\n%s", code, exitTarget, errs)
 	}

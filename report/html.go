@@ -107,7 +107,8 @@ type amount int
 
 // From least to all. What repeats the scenario gives way before pictures do.
 const (
-	brief    amount = iota // verdicts, what it means, and checks that did not hold
+	nothing  amount = iota // but a line in the list of scenarios
+	brief                  // verdicts, what it means, and checks that did not hold
 	outlined               // and the results, and the burst envelope
 	general                // and all tables and checks, and pictures over all limiters
 	full                   // and those of each limiter
@@ -121,7 +122,7 @@ func (p *page) fill(r *Report, room int) error {
 	for _, verdict := range []scenarios.Verdict{scenarios.Fail, scenarios.Inconclusive, scenarios.Pass} {
 		for a := brief; a <= full; a++ {
 			for i := range r.Scenarios {
-				if r.Scenarios[i].Verdict != verdict || shown[i] != a-1 && a > brief {
+				if r.Scenarios[i].Verdict != verdict || shown[i] != a-1 {
 					continue
 				}
 				text, err := sectionOf(r, i, a)
@@ -137,18 +138,15 @@ func (p *page) fill(r *Report, room int) error {
 			}
 		}
 	}
-	p.Left = p.leftOut(shown)
+	p.Left = leftOut(shown)
 	return nil
 }
 
 // leftOut says what a page has no room for.
-func (p *page) leftOut(shown []amount) string {
+func leftOut(shown []amount) string {
 	reduced := map[amount]int{}
-	for i, entry := range p.Scenarios {
-		if !entry.Shown {
-			shown[i] = -1
-		}
-		for a := shown[i] + 1; a <= full; a++ {
+	for _, least := range shown {
+		for a := least + 1; a <= full; a++ {
 			reduced[a]++
 		}
 	}

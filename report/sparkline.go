@@ -26,6 +26,9 @@ type marks struct {
 // writeSparkline draws what each limiter admitted in the course of a run; of several
 // runs in that with the highest peak. In a long report, the tables are enough.
 func writeSparkline(b *strings.Builder, r *Report, s *Scenario, width int) {
+	if len(r.Scenarios) > fewScenarios {
+		return
+	}
 	var subs []pictured
 	name := 0
 	for _, sub := range limitersOf(r, s) {
@@ -39,7 +42,7 @@ func writeSparkline(b *strings.Builder, r *Report, s *Scenario, width int) {
 		subs = append(subs, sub)
 	}
 	m, ok := marksOf(subs, s.Limit.WindowUS, width-name-len(gap))
-	if len(r.Scenarios) > fewScenarios || !ok {
+	if !ok {
 		return
 	}
 	counts, most := make([][]int64, len(subs)), int64(0)

@@ -46,24 +46,30 @@ var deciders = map[string]func(window int64, limits []int64) decider{
 	"gcra":           newGCRA,
 }
 
+// rowOf is a row of a matrix that is stored row by row.
+func rowOf[T any](all []T, row, width int) []T { return all[row*width : (row+1)*width] }
+
 // fixedWindow counts the requests of the current window: a limit admits the first ones.
 type fixedWindow struct {
 	width  int64
 	limits []int64
-	states []struct{ window, wanted int64 }
+	states []demand
 }
+
+// demand is how many requests came in a window.
+type demand struct{ window, wanted int64 }
 
 func newFixed(width int64, limits []int64) decider { return &fixedWindow{width: width, limits: limits} }
 
 func (f *fixedWindow) grow(n int) {
-	f.states = append(f.states, make([]struct{ window, wanted int64 }, n-len(f.states))...)
+	f.states = append(f.states, make([]demand, n-len(f.states))...)
 }
-func (f *fixedWindow) forget(key int) { f.states[key].window, f.states[key].wanted = 0, 0 }
+func (f *fixedWindow) forget(key int) { f.states[key] = demand{} }
 
 func (f *fixedWindow) step(key int, at int64, _ []int32) (admit Mask) {
 	s := &f.states[key]
 	if w := at / f.width; w > s.window {
-		s.window, s.wanted = w, 0
+		*s = demand{window: w}
 	}
 	for i, limit := range f.limits {
 		if s.wanted < limit {
@@ -97,8 +103,10 @@ type slidingCounter struct {
 	limits []int64
 	up     int64 // what is added before a share is cut to a whole number
 	window []int64
-	counts []struct{ current, previous int32 } // of key × limit
+	counts []twoWindows // of key × limit
 }
+
+type twoWindows struct{ current, previous int32 }
 
 func newCounter(width int64, limits []int64, up int64) decider {
 	return &slidingCounter{width: width, limits: limits, up: up}
@@ -107,25 +115,21 @@ func newCounter(width int64, limits []int64, up int64) decider {
 func (c *slidingCounter) grow(n int) {
 	more := n - len(c.window)
 	c.window = append(c.window, make([]int64, more)...)
-	c.counts = append(c.counts, make([]struct{ current, previous int32 }, more*len(c.limits))...)
+	c.counts = append(c.counts, make([]twoWindows, more*len(c.limits))...)
 }
 
 func (c *slidingCounter) forget(key int) {
 	c.window[key] = 0
-	clear(c.of(key))
-}
-
-func (c *slidingCounter) of(key int) []struct{ current, previous int32 } {
-	return c.counts[key*len(c.limits) : (key+1)*len(c.limits)]
+	clear(rowOf(c.counts, key, len(c.limits)))
 }
 
 func (c *slidingCounter) step(key int, at int64, _ []int32) (admit Mask) {
 	window := at / c.width
-	counts := c.of(key)
+	counts := rowOf(c.counts, key, len(c.limits))
 	switch was := c.window[key]; {
 	case window == was+1:
 		for i := range counts {
-			counts[i].previous, counts[i].current = counts[i].current, 0
+			counts[i] = twoWindows{previous: counts[i].current}
 		}
 	case window > was+1:
 		clear(counts)
@@ -147,19 +151,21 @@ func (c *slidingCounter) step(key int, at int64, _ []int32) (admit Mask) {
 type cells struct {
 	width  int64
 	limits []int64
-	full   []struct{ micros, parts int64 } // of key × limit
+	full   []backlog // of key × limit
 }
+
+type backlog struct{ micros, parts int64 }
 
 func newGCRA(width int64, limits []int64) decider { return &cells{width: width, limits: limits} }
 
 func (c *cells) grow(n int) {
-	c.full = append(c.full, make([]struct{ micros, parts int64 }, n*len(c.limits)-len(c.full))...)
+	c.full = append(c.full, make([]backlog, n*len(c.limits)-len(c.full))...)
 }
 
-func (c *cells) forget(key int) { clear(c.full[key*len(c.limits) : (key+1)*len(c.limits)]) }
+func (c *cells) forget(key int) { clear(rowOf(c.full, key, len(c.limits))) }
 
 func (c *cells) step(key int, at int64, _ []int32) (admit Mask) {
-	full := c.full[key*len(c.limits) : (key+1)*len(c.limits)]
+	full := rowOf(c.full, key, len(c.limits))
 	for i, limit := range c.limits {
 		f := &full[i]
 		micros, parts := f.micros, f.parts

@@ -57,7 +57,7 @@ func (t *trail) behind(key int, at int64) []int32 {
 		p.tails, p.counts = make([]uint64, len(t.spans)), make([]int32, len(t.spans)*t.limits)
 	}
 	for s, span := range t.spans {
-		counts := p.counts[s*t.limits : (s+1)*t.limits]
+		counts := rowOf(p.counts, s, t.limits)
 		for p.tails[s] < p.head {
 			e := &p.ring[p.tails[s]&uint64(len(p.ring)-1)]
 			if e.at > at-span {
@@ -84,7 +84,7 @@ func (t *trail) add(key int, at int64, by Mask) {
 	p.ring[p.head&uint64(len(p.ring)-1)] = admitted{at, by}
 	p.head++
 	for s := range t.spans {
-		counts, peaks := p.counts[s*t.limits:(s+1)*t.limits], t.peaks[s]
+		counts, peaks := rowOf(p.counts, s, t.limits), t.peaks[s]
 		for rest := by; rest != 0; rest &= rest - 1 {
 			i := rest.lowest()
 			counts[i]++

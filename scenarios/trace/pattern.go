@@ -28,16 +28,13 @@ const (
 	fieldTarget
 	fieldHost
 	fieldStatus
-	fieldNone field = 0 // read over
 )
 
 // piece of a line: a value up to some text.
 type piece struct {
-	name   string
-	field  field
-	read   reader // nil for what is read over
-	until  string // what ends the value; "" is the end of the line
-	quoted bool   // a backslash hides what follows
+	name    string
+	meaning        // zero for what is read over
+	until   string // what ends the value; "" is the end of the line
 }
 
 // pattern reads lines of one shape.
@@ -50,42 +47,37 @@ type pattern struct {
 // compile makes a pattern of a log format as nginx ($remote_addr) or Apache (%h) has it.
 func compile(source string) (*pattern, error) {
 	var p pattern
+	literal := func(text string) {
+		if len(p.pieces) == 0 {
+			p.head += text
+		} else {
+			p.pieces[len(p.pieces)-1].until += text
+		}
+	}
 	rest := source
 	for rest != "" {
 		i := strings.IndexAny(rest, "$%")
 		if i < 0 {
 			i = len(rest)
 		}
-		text := rest[:i]
-		if len(p.pieces) == 0 {
-			p.head += text
-		} else {
-			p.pieces[len(p.pieces)-1].until += text
-		}
+		literal(rest[:i])
 		if rest = rest[i:]; rest == "" {
 			break
 		}
 		name, width := variable(rest)
 		switch {
 		case name == "%%":
-			if len(p.pieces) == 0 {
-				p.head += "%"
-			} else {
-				p.pieces[len(p.pieces)-1].until += "%"
-			}
+			literal("%")
 		case width == 0:
 			return nil, fmt.Errorf("log format %q: %.20q is no variable", source, rest)
 		case len(p.pieces) > 0 && p.pieces[len(p.pieces)-1].until == "":
 			return nil, fmt.Errorf("log format %q: nothing tells %s and %s apart", source, p.pieces[len(p.pieces)-1].name, name)
 		default:
 			v := variables[name]
-			p.pieces = append(p.pieces, piece{name: name, field: v.field, read: v.read})
+			p.pieces = append(p.pieces, piece{name: name, meaning: v})
 			p.has |= v.field
 		}
 		rest = rest[width:]
-	}
-	for i := range p.pieces {
-		p.pieces[i].quoted = strings.HasPrefix(p.pieces[i].until, `"`)
 	}
 	return &p, p.validate(source)
 }
@@ -134,7 +126,7 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func (p *pattern) validate(source string) error {
 	var names []string
 	for _, piece := range p.pieces {
-		if piece.field != fieldNone && slices.Contains(names, piece.name) {
+		if piece.field != 0 && slices.Contains(names, piece.name) {
 			return fmt.Errorf("log format %q: %s comes twice", source, piece.name)
 		}
 		names = append(names, piece.name)
@@ -160,7 +152,7 @@ func (p *pattern) read(line []byte, r *record) error {
 		piece := &p.pieces[i]
 		end := len(rest)
 		if piece.until != "" {
-			if end = find(rest, piece.until, piece.quoted); end < 0 {
+			if end = find(rest, piece.until); end < 0 {
 				return fmt.Errorf("no %q after %s, from byte %d on", piece.until, piece.name, len(line)-len(rest)+1)
 			}
 		}
@@ -174,9 +166,10 @@ func (p *pattern) read(line []byte, r *record) error {
 	return nil
 }
 
-// find is where a text begins, or -1. In quotes, a character behind a backslash is none.
-func find(b []byte, text string, quoted bool) int {
-	if !quoted {
+// find is where a text begins, or -1. One that begins with a quote ends a value in quotes,
+// in which a backslash hides what follows.
+func find(b []byte, text string) int {
+	if text[0] != '"' {
 		return bytes.Index(b, []byte(text))
 	}
 	for at := 0; ; {

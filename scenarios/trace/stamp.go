@@ -102,31 +102,11 @@ func instant(year []byte, month int64, day, hour, minute, second []byte) (int64,
 	h, ok3 := digits(hour)
 	m, ok4 := digits(minute)
 	s, ok5 := digits(second)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || month < 1 || month > 12 || d < 1 || d > daysIn(y, month) || h > 23 || m > 59 || s > 60 {
+	at := time.Date(int(y), time.Month(month), int(d), int(h), int(m), int(s), 0, time.UTC)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || month < 1 || month > 12 || d < 1 || at.Add(-time.Duration(s)*time.Second).Day() != int(d) || h > 23 || m > 59 || s > 60 {
 		return 0, false
 	}
-	return ((days(y, month, d)*24+h)*60+m)*60 + s, true
-}
-
-// days since 1970 of a date of the Gregorian calendar: the year begins in March, so that
-// a leap day is its last one.
-func days(year, month, day int64) int64 {
-	if month <= 2 {
-		year, month = year-1, month+12
-	}
-	return 365*year + year/4 - year/100 + year/400 + (153*(month-3)+2)/5 + day - 719469
-}
-
-func daysIn(year, month int64) int64 {
-	switch {
-	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
-		return 29
-	case month == 2:
-		return 28
-	case month == 4 || month == 6 || month == 9 || month == 11:
-		return 30
-	}
-	return 31
+	return at.Unix(), true
 }
 
 func monthOf(name []byte) int64 {

@@ -20,19 +20,17 @@ type meaning struct {
 // variables of log formats that say something about who came when. All others are
 // read over.
 var variables = map[string]meaning{
-	"$remote_addr":          {fieldClient, readClient},
-	"$realip_remote_addr":   {fieldNone, nil},
-	"$http_x_forwarded_for": {fieldNone, nil},
-	"$time_local":           {fieldStamp, stampBy(commonTime)},
-	"$time_iso8601":         {fieldStamp, stampBy(isoTime)},
-	"$msec":                 {fieldStamp, stampBy(unixTime)},
-	"$request_time":         {fieldDuration, durationIn(1e6)},
-	"$request":              {fieldRequest, readRequest},
-	"$request_method":       {fieldMethod, readMethod},
-	"$request_uri":          {fieldTarget, readTarget},
-	"$uri":                  {fieldTarget, readTarget},
-	"$host":                 {fieldHost, readHost},
-	"$status":               {fieldStatus, readStatus},
+	"$remote_addr":    {fieldClient, readClient},
+	"$time_local":     {fieldStamp, stampBy(commonTime)},
+	"$time_iso8601":   {fieldStamp, stampBy(isoTime)},
+	"$msec":           {fieldStamp, stampBy(unixTime)},
+	"$request_time":   {fieldDuration, durationIn(1e6)},
+	"$request":        {fieldRequest, readRequest},
+	"$request_method": {fieldMethod, readMethod},
+	"$request_uri":    {fieldTarget, readTarget},
+	"$uri":            {fieldTarget, readTarget},
+	"$host":           {fieldHost, readHost},
+	"$status":         {fieldStatus, readStatus},
 
 	// Envoy, as its documentation lists the default format.
 	"$start_time":   {fieldStamp, stampBy(isoTime)}, // of arrival
