@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rlbench/rlbench/report/chart"
@@ -68,11 +69,16 @@ func renderHTML(w io.Writer, r *Report, _ Options) error {
 			Failed: strings.Join(failed, ", "), Unsure: strings.Join(unsure, ", "),
 		})
 	}
-	var frame bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&frame, "page", p); err != nil {
+	frame := p // at its longest: all scenarios with a link, and all that may be left out
+	frame.Scenarios, frame.Left = slices.Clone(p.Scenarios), leftOut(make([]amount, len(r.Scenarios)))
+	for i := range frame.Scenarios {
+		frame.Scenarios[i].Shown = true
+	}
+	var empty bytes.Buffer
+	if err := pageTemplate.ExecuteTemplate(&empty, "page", frame); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
-	if err := p.fill(r, pageSize-frame.Len()); err != nil {
+	if err := p.fill(r, pageSize-empty.Len()); err != nil {
 		return err
 	}
 	var b bytes.Buffer

@@ -32,8 +32,9 @@ type Directory struct {
 	blocks   map[[pseudonym]byte]uint32
 }
 
-// pseudonym is how many bytes of a MAC name a client: of a million clients, two share
-// one with a chance of one in two hundred million.
+// pseudonym is how many bytes of a MAC name a client. What a log says is looked up by a
+// hash of 64 bits, which decides how often two clients are taken for one: of a million
+// spellings, any two with a chance of one in 37 million (n²/2 in 2⁶⁴).
 const pseudonym = 12
 
 // mostRoutes are told apart; what comes after is one route, "(other)".
@@ -53,7 +54,7 @@ func newDirectory(mask identity.Mask) *Directory {
 func (d *Directory) Clients() int { return len(d.names) }
 
 // Client is the pseudonym of one: the same throughout a run, and never again.
-func (d *Directory) Client(n uint32) string { return hex.EncodeToString(d.names[n][:4]) }
+func (d *Directory) Client(n uint32) string { return hex.EncodeToString(d.names[n][:]) }
 
 // Network numbers the network that a client is in: a /24, or a /48 of IPv6. Who has no
 // address is a network alone.

@@ -45,6 +45,10 @@ var lines = []struct {
 		found{Client: "192.0.2.7", Method: "GET", Target: "/a?b=c", Host: "www.example.com:443", Stamp: 1530570168_364000, Status: 200},
 	},
 	{
+		"alb", `http 2018-07-02T22:23:00.186641Z app/lb/50dc [2001:db8::1]:2817 - -1 -1 -1 503 - 0 57 "GET http://www.example.com:80/ HTTP/1.1" "-" - - - "Root=1" "-" "-" 0 2018-07-02T22:22:48.364000Z "forward"`,
+		found{Client: "2001:db8::1", Method: "GET", Target: "/", Host: "www.example.com:80", Stamp: 1530570168_364000, Status: 503},
+	},
+	{
 		"envoy", `[2016-04-15T20:17:00.310Z] "POST /api/v1/locations HTTP/2" 204 - 154 0 226 100 "203.0.113.9, 192.0.2.7" "nsq2http" "cc21d9b0" "locations" "tcp://10.0.0.1:80"`,
 		found{Client: "192.0.2.7", Method: "POST", Target: "/api/v1/locations", Stamp: 1460751420_310000, Status: 204},
 	},

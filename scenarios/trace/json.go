@@ -82,17 +82,6 @@ func valueAt(object map[string]any, path string) ([]byte, bool) {
 	return nil, false
 }
 
-// readPeer takes a port off, if there is one.
-func readPeer(b []byte, r *record) error {
-	if host, _, ok := bytes.Cut(b, []byte("]:")); ok && b[0] == '[' {
-		return readClient(host[1:], r)
-	}
-	if bytes.Count(b, []byte(":")) == 1 {
-		return readAddressPort(b, r)
-	}
-	return readClient(b, r)
-}
-
 func hasKey(key string) func([]byte) bool {
 	return func(line []byte) bool { return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(key)) }
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter/identity"
@@ -84,6 +85,11 @@ const (
 func Open(names []string, o Options) (*Reader, error) {
 	if o.Reorder < 0 || o.Held < 0 {
 		return nil, fmt.Errorf("reorder %s, held %d: want none below 0", o.Reorder, o.Held)
+	}
+	for _, addr := range []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} {
+		if _, err := identity.Canonical(addr, o.Mask); err != nil {
+			return nil, err
+		}
 	}
 	r := &Reader{source: source{names: names, stdin: o.Stdin}, directory: newDirectory(o.Mask), whole: true}
 	r.order = order{span: time.Minute.Microseconds(), most: 1_000_000}

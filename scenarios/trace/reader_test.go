@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/rlbench/rlbench/limiter/identity"
 )
 
 // lineAt is a line of nginx, written at a second of 28 February 2024.
@@ -129,11 +131,11 @@ func TestReaderOfBadInput(t *testing.T) {
 		{"a long line", good + strings.Repeat("x", 3*LongestLine) + "\n" + good, 4, 1, ""},
 		{"a long line that begins well", good + strings.TrimSpace(lineAt(1, "192.0.2.9")) + strings.Repeat("x", 2*LongestLine) + "\n" + good, 4, 1, ""},
 		{"gzip that was cut", zipped(t, many)[:len(zipped(t, many))-20], 10_000, 0, "unexpected EOF"},
-		{"no gzip", "\x1f\x8b\x00\x00 and so on", 0, 0, "gzip: invalid header"},
+		{"no gzip", "\x1f\x8b\x00\x00 and so on", 0, 0, "log.0: gzip: invalid header$"},
 		{"no zstd", "\x28\xb5\x2f\xfd and so on", 0, 0, "read "},
 	} {
 		all, s, err := readAll(t, Options{}, row.content)
-		if row.err == "" && err != nil || row.err != "" && (err == nil || !strings.Contains(err.Error(), row.err)) {
+		if row.err == "" && err != nil || row.err != "" && (err == nil || !strings.Contains(err.Error()+"$", row.err)) {
 			t.Errorf("%s: %v, want %q", row.name, err, row.err)
 		}
 		if len(all) < row.requests*9/10 || len(all) > row.requests || row.requests < 1000 && len(all) != row.requests || s.Bad != row.bad || len(s.Examples) != int(min(row.bad, 5)) {
@@ -142,6 +144,12 @@ func TestReaderOfBadInput(t *testing.T) {
 	}
 	if _, err := Open([]string{filepath.Join(t.TempDir(), "none")}, Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+	if _, err := Open([]string{"-"}, Options{}); err == nil || err.Error() != "read standard input: there is none" {
+		t.Error(err)
+	}
+	if _, err := Open([]string{"-"}, Options{Stdin: strings.NewReader(good), Mask: identity.Mask{IPv4: 99}}); err == nil {
+		t.Error("a mask of 99 bits is fine")
 	}
 }
 

@@ -80,9 +80,13 @@ func trimmed(line []byte) []byte {
 // open begins a file, which may be compressed: its first bytes say so, not its name.
 func (s *source) open(name string) error {
 	s.name = name
-	var file io.ReadCloser = io.NopCloser(s.stdin)
+	var file io.ReadCloser
 	if name == "-" {
 		s.name = "standard input"
+		if s.stdin == nil {
+			return fmt.Errorf("read %s: there is none", s.name)
+		}
+		file = io.NopCloser(s.stdin)
 	} else {
 		f, err := os.Open(name)
 		if err != nil {
@@ -92,22 +96,23 @@ func (s *source) open(name string) error {
 	}
 	plain := bufio.NewReaderSize(&counted{file, &s.size}, 1<<18)
 	head, _ := plain.Peek(4) // a short file is not compressed
-	s.lines, s.close = plain, file.Close
+	lines, closing := plain, file.Close
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(plain)
 		if err != nil {
 			return errors.Join(fmt.Errorf("read %s: %w", s.name, err), file.Close())
 		}
-		s.lines = bufio.NewReaderSize(z, 1<<18)
+		lines = bufio.NewReaderSize(z, 1<<18)
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(plain, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		if err != nil {
 			return errors.Join(fmt.Errorf("read %s: %w", s.name, err), file.Close())
 		}
-		s.lines = bufio.NewReaderSize(z, 1<<18)
-		s.close = func() error { z.Close(); return file.Close() }
+		lines = bufio.NewReaderSize(z, 1<<18)
+		closing = func() error { z.Close(); return file.Close() }
 	}
+	s.lines, s.close = lines, closing
 	return nil
 }
 

@@ -61,7 +61,7 @@ func isoTime(b []byte) (int64, error) {
 func unixTime(b []byte) (int64, error) {
 	whole, rest, _ := bytes.Cut(b, []byte("."))
 	n, err := strconv.ParseInt(string(whole), 10, 64)
-	if err != nil || n < 0 {
+	if _, ok := digits(rest); err != nil || n < 0 || !ok && len(rest) > 0 {
 		return 0, stampError(b, "1700000000.123456")
 	}
 	const most = 99_999_999_999

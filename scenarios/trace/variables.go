@@ -41,7 +41,7 @@ var variables = map[string]meaning{
 	// An application load balancer of AWS. What is named time there is when the response
 	// was made.
 	"$creation_time": {fieldStamp, stampBy(isoTime)},
-	"$client_port":   {fieldClient, readAddressPort},
+	"$client_port":   {fieldClient, readPeer},
 	"$alb_request":   {fieldRequest, readURLRequest},
 
 	"%h":       {fieldClient, readClient},
@@ -89,9 +89,15 @@ func readLastHop(b []byte, r *record) error {
 	return readClient(bytes.TrimSpace(b[bytes.LastIndexByte(b, ',')+1:]), r)
 }
 
-// readAddressPort takes the port off.
-func readAddressPort(b []byte, r *record) error {
-	return readClient(b[:max(0, bytes.LastIndexByte(b, ':'))], r)
+// readPeer takes a port off, if there is one, and with it the brackets of IPv6.
+func readPeer(b []byte, r *record) error {
+	if host, _, ok := bytes.Cut(b, []byte("]:")); ok && b[0] == '[' {
+		return readClient(host[1:], r)
+	}
+	if host, _, ok := bytes.Cut(b, []byte(":")); ok && bytes.Count(b, []byte(":")) == 1 {
+		return readClient(host, r)
+	}
+	return readClient(b, r)
 }
 
 // readURLRequest is a request whose target is a whole URL.
