@@ -23,6 +23,7 @@ func calibrated(t *testing.T, runs int) *report.Calibration {
 // The floor is what nineteen of twenty null comparisons stay below, and shrinks with the
 // runs; alarms are no more than alpha; and the runs asked for depend on the effect.
 func TestCalibrate(t *testing.T) {
+	t.Parallel()
 	few, many := calibrated(t, 10), calibrated(t, 40)
 	if few.Runs != 5 || many.Runs != 20 || len(few.Rows) != 6 {
 		t.Fatalf("%d and %d runs, %d rows", few.Runs, many.Runs, len(few.Rows))

@@ -87,6 +87,7 @@ func TestNullComparisons(t *testing.T) {
 // A time that grew by a tenth is found with as many runs as the comparison itself asked
 // for, nine times of ten.
 func TestPlantedShiftIsFound(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
 	slower := func(limiter string, _ int, row *report.Row) {
 		if limiter == "log" {

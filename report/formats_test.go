@@ -46,6 +46,7 @@ func TestFormatGoldens(t *testing.T) {
 // Whatever a report says, no format has an escape byte or broken UTF-8 in it, all end
 // with a newline, and all say how it went.
 func TestFormatsCope(t *testing.T) {
+	t.Parallel()
 	for _, f := range report.Formats {
 		for _, c := range append(fixtures(t), hostile(t)...) {
 			t.Run(f.Name+"/"+c.name, func(t *testing.T) {
@@ -277,6 +278,7 @@ func copiesOf(head *report.Report, copies int, pick func(int) *report.Report) *r
 
 // A summary fits, and what it leaves out is never what failed.
 func TestGitHubSummaryFits(t *testing.T) {
+	t.Parallel()
 	small := fixtureNamed(t, "overshoot")
 	if text, err := report.GitHubSummary(small); err != nil || text != string(render(t, "markdown", small, report.Options{})) {
 		t.Errorf("a small report is not in the summary as a whole: error %v", err)
@@ -302,6 +304,7 @@ func TestGitHubSummaryFits(t *testing.T) {
 // Lines are the document: what they say is what JSON says, whether they were written as
 // cases came or afterwards.
 func TestJSONLinesAreTheDocument(t *testing.T) {
+	t.Parallel()
 	schema := compiled(t)
 	for _, c := range append(fixtures(t), hostile(t)...) {
 		lines := render(t, "jsonl", c.report, report.Options{})

@@ -26,6 +26,7 @@ func pages(t *testing.T) map[string]string {
 
 // A page loads nothing, and no text of a report becomes an element or a script of it.
 func TestPagesNeedNothingElse(t *testing.T) {
+	t.Parallel()
 	known := strings.Fields(`html head meta title style body a header h1 h2 h3 h4 p span b pre code nav div table caption thead tbody tr th td ul li dl dt dd
 		main section details summary figure figcaption svg path rect text script`)
 	for name, page := range pages(t) {
@@ -75,6 +76,7 @@ func TestPagesNeedNothingElse(t *testing.T) {
 
 // A page of any number of scenarios fits, shows what failed, and says what it left out.
 func TestPagesFit(t *testing.T) {
+	t.Parallel()
 	failed, passed := fixtureNamed(t, "overshoot"), fixtureNamed(t, "boundary-burst")
 	for copies, pictures := range map[int]int{1: 1, 60: 40, 700: 1} {
 		r := copiesOf(passed, copies, func(i int) *report.Report {
@@ -102,6 +104,7 @@ func TestPagesFit(t *testing.T) {
 
 // What is drawn is in the document: every count of it is in the table behind a picture.
 func TestPagesHaveTheNumbers(t *testing.T) {
+	t.Parallel()
 	page := pages(t)["boundary-burst"]
 	_, figure, _ := strings.Cut(page, `id="s1-envelope-title"`)
 	figure, _, _ = strings.Cut(figure, "</figure>")

@@ -286,6 +286,7 @@ func TestPlanOfAnAgendaThatWasInterrupted(t *testing.T) {
 // A limiter that never admits comes to an end, and what is planned behind it is
 // sent all the same.
 func TestALimiterThatNeverAdmits(t *testing.T) {
+	t.Parallel()
 	p := planned(t, scenario(t, "1/1m",
 		"name: x, shape: burst, count: 10, retry: {mode: ignore, wait: 1us, within: 10s}",
 		"name: y, at: edge, shape: burst, count: 10, retry: {mode: constant, wait: 1us}",

@@ -144,6 +144,7 @@ func madeFor(b scenarios.Builtin, l limiter.Limit) bool {
 
 // A built-in is true of every sound limiter at every limit, not only at its own.
 func TestChecksOfBuiltinsHoldForAnyLimit(t *testing.T) {
+	t.Parallel()
 	for name := range made {
 		builtin(t, name) // it exists
 	}
@@ -167,6 +168,7 @@ func TestChecksOfBuiltinsHoldForAnyLimit(t *testing.T) {
 
 // Small limits are where rounding bites.
 func TestChecksOfBuiltinsHoldForSmallLimits(t *testing.T) {
+	t.Parallel()
 	for _, b := range scenarios.Builtins() {
 		for _, limit := range []int64{1, 2, 3, 4, 7, 10, 13} {
 			for _, window := range []time.Duration{77_777 * time.Microsecond, 48 * time.Hour} {

@@ -135,6 +135,7 @@ func TestScenariosThatNoFileGives(t *testing.T) {
 
 // What is fine by itself can be too much together, or for another limit.
 func TestScenariosThatCannotBePlanned(t *testing.T) {
+	t.Parallel()
 	decade := "for: 3650d, shape: constant, count: 1"
 	var century []string
 	for i := range 40 {

@@ -160,6 +160,7 @@ func TestUnusualFilesThatAreFine(t *testing.T) {
 // Whatever a file contains, the answer is short and comes soon: no test here
 // looks at a clock, but the run would not end.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	const mega = 1 << 20
 	lines := func(format string, n int) string {
 		var b strings.Builder
