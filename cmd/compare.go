@@ -222,8 +222,13 @@ func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
 	if err := out.write(nil); err != nil {
 		return err
 	}
-	if code := g.code(c); code != exitOK {
+	code := g.code(c)
+	if code != exitOK {
 		return &verdictError{code}
+	}
+	if c.Verdict != scenarios.Pass && !o.quiet {
+		stricter := map[scenarios.Verdict]string{scenarios.Fail: "regression", scenarios.Inconclusive: "inconclusive"}[c.Verdict]
+		fmt.Fprintf(a.Err, "rlbench: note: %s, which --fail-on %s lets pass; --fail-on %s does not\n", c.Verdict, g.failOn, stricter)
 	}
 	return nil
 }

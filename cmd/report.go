@@ -21,7 +21,9 @@ func reportCommand(a *app) *cobra.Command {
 		Short: "Render saved results again, in any format",
 		Long: `Report renders results that were saved with -o json or -o jsonl, also one whose
 run was killed. With --merge it adds up results of the same traffic, such as those
-of several machines: counts add, percentiles are those of all samples together.`,
+of several machines: counts add, percentiles are those of all samples together.
+
+It renders and does not judge: it ends with 0 whatever the verdict of a result is.`,
 		Example: `  rlbench run boundary-burst -o json=result.json
   rlbench report result.json -o markdown
   rlbench report --merge one.json two.json -o json=both.json
@@ -43,6 +45,7 @@ of several machines: counts add, percentiles are those of all samples together.`
 	f.BoolVar(&schema, "schema", false, "print the JSON Schema of results")
 	f.BoolVar(&merge, "merge", false, "make one result of several of the same traffic")
 	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: "+formatList())
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no table unless asked for")
 	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")
 	complete(c, "output", formatNames)
 	complete(c, "color", func() []string { return colorModes })

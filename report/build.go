@@ -43,8 +43,13 @@ func Build(in Input) (*Report, error) {
 		ElapsedUS: in.Elapsed.Microseconds(), Env: in.Env,
 		Scenarios: []Scenario{}, Rows: []Row{}, Findings: []Finding{},
 	}
+	runs := map[string]int{}
+	for i := range in.Cases {
+		c := &in.Cases[i]
+		runs[c.Plan.Scenario] = max(runs[c.Plan.Scenario], c.Run)
+	}
 	for _, group := range grouped(in.Cases) {
-		if err := r.addGroup(group); err != nil {
+		if err := r.addGroup(group, runs[group[0].Plan.Scenario]); err != nil {
 			return nil, err
 		}
 	}
@@ -52,6 +57,9 @@ func Build(in Input) (*Report, error) {
 		r.addScenario(&in.Cases[i])
 		r.addFindings(&in.Cases[i])
 		r.Verdict = r.Verdict.Worse(in.Cases[i].Judgement.Verdict)
+	}
+	for i := range r.Scenarios {
+		r.Scenarios[i].begun(runs[r.Scenarios[i].Name])
 	}
 	if len(in.Cases) == 0 {
 		r.Verdict = scenarios.Inconclusive
@@ -76,10 +84,17 @@ func grouped(cases []Case) [][]*Case {
 	return groups
 }
 
+// begun sets how many runs there are: an interrupt leaves fewer than were planned.
+func (s *Scenario) begun(runs int) {
+	if runs = max(runs, 1); runs < s.Runs {
+		s.Runs, s.PlannedRuns = runs, s.Runs
+	}
+}
+
 // addGroup adds the rows of one limiter under one scenario: the sum of all runs
 // first, if there are several, then each run; in each the whole scenario first,
 // then its phases.
-func (r *Report) addGroup(group []*Case) error {
+func (r *Report) addGroup(group []*Case, runs int) error {
 	var rows []Row
 	for _, c := range group {
 		own, err := rowsOf(c)
@@ -88,7 +103,7 @@ func (r *Report) addGroup(group []*Case) error {
 		}
 		rows = append(rows, own...)
 	}
-	if group[0].Runs > 1 {
+	if runs > 1 {
 		sums, err := sumRuns(rows)
 		if err != nil {
 			return err
@@ -107,7 +122,7 @@ func rowsOf(c *Case) ([]Row, error) {
 	for phase := range c.Plan.Phases {
 		row := rowOf(c, phase)
 		t := &c.Timings.phases[phase]
-		row.ServiceUS, row.ResponseUS, row.LagUS = t.service, t.response, t.lag
+		row.ServiceUS, row.ResponseUS, row.PolicyUS, row.LagUS = t.service, t.response, t.policy, t.lag
 		rows = append(rows, row)
 	}
 	return rows, rows[0].pool(rows[1:])

@@ -1,10 +1,13 @@
 package report_test
 
 import (
+	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // Every row of every report: outcomes sum to planned, phases sum to the whole,
@@ -116,4 +119,52 @@ func fixtureNamed(t *testing.T, name string) *report.Report {
 	}
 	t.Fatalf("no fixture %s", name)
 	return nil
+}
+
+// An interrupt leaves fewer runs than were planned: only those are added up, and what was
+// sent nothing has passed no check.
+func TestRunsThatWereNotMade(t *testing.T) {
+	r := fixtureNamed(t, "cut-short")
+	if s := r.Scenarios[0]; s.Runs != 2 || s.PlannedRuns != 20 {
+		t.Errorf("%d runs of %d, want 2 of 20", s.Runs, s.PlannedRuns)
+	}
+	if sum := whole(t, r, "fixed", 0); sum.Planned != 400 || sum.Admitted != 400 {
+		t.Errorf("%d of %d admitted, want all of 400", sum.Admitted, sum.Planned)
+	}
+	for _, f := range r.Findings {
+		if idle := f.Limiter == "counter" || f.Limiter == "log" && f.Run == 2; idle && f.Verdict == scenarios.Pass {
+			t.Errorf("%s of %s in run %d passes, and nothing was sent", f.Check, f.Limiter, f.Run)
+		}
+	}
+	for format, wants := range map[string][]string{
+		"table": {", 2 of 20 runs added up", "use --runs 5."}, // log was decided once
+		"junit": {`name="runs" value="2 of 20"`},
+		"html":  {"not sent (0 of 400)", "2 of 20"},
+	} {
+		text := string(render(t, format, r, report.Options{Width: 140}))
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q:\n%s", format, want, text[:min(len(text), 2000)])
+			}
+		}
+	}
+	lines := render(t, "jsonl", r, report.Options{})
+	killed, err := report.Decode(lines[:bytes.LastIndex(lines, []byte(`{"type":"end"`))])
+	if err != nil || killed.Scenarios[0].Runs != 2 || killed.Scenarios[0].PlannedRuns != 20 {
+		t.Errorf("without its end: %v, %+v", err, killed.Scenarios)
+	}
+}
+
+// What the failure policy decides, at once, is no service of the limiter.
+func TestPolicyIsNoService(t *testing.T) {
+	r := fixtureNamed(t, "outage-open")
+	row := whole(t, r, "fixed", 1)
+	for _, row := range r.Rows {
+		if row.Limiter == "fixed" && !row.Control && row.Phase == "" && (row.ServiceUS.All.Count != 200 || row.PolicyUS == nil || row.PolicyUS.Count != 1000) {
+			t.Errorf("%d served, policy %+v", row.ServiceUS.All.Count, row.PolicyUS)
+		}
+	}
+	if row.Control && row.PolicyUS != nil {
+		t.Errorf("without a fault the policy decided %d", row.PolicyUS.Count)
+	}
 }

@@ -274,10 +274,19 @@ func (d *Compared) decide(c *Comparison, tests int) {
 	}
 }
 
+// enoughRuns are enough to tell how far runs lie apart.
+const enoughRuns = 10
+
 // note says what else is different.
 func (c *Comparison) note(before, after Saved) {
 	if why := OtherMachine(before.Env, after.Env); why != "" {
 		c.Notes = append(c.Notes, why+": times say little")
+	}
+	if sameResult(before, after) {
+		c.Notes = append(c.Notes, "they are the same result, so that nothing can differ")
+	}
+	if slices.ContainsFunc(c.Rows, func(d Compared) bool { return d.NeedsRuns > 0 && min(d.OldRuns, d.NewRuns) < enoughRuns }) {
+		c.Notes = append(c.Notes, fmt.Sprintf("how many runs are needed is a rough guess, and rather too high, from fewer than %d of each", enoughRuns))
 	}
 	if a, b := server(before.Env.Redis), server(after.Env.Redis); a != b {
 		c.Notes = append(c.Notes, fmt.Sprintf("Redis was %s and is %s", a, b))

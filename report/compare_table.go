@@ -16,6 +16,7 @@ var ComparisonFormats = Formatters[*Comparison]{
 	{"table", "a table for people, fitted to the terminal", renderComparisonTable},
 	{"json", "the whole document, schema " + ComparisonSchema, renderComparisonJSON},
 	{"markdown", "a table for a pull request", renderComparisonMarkdown},
+	{"junit", "JUnit XML: a test case for each figure of each limiter", renderComparisonJUnit},
 }
 
 func renderComparisonJSON(w io.Writer, c *Comparison, _ Options) error {
@@ -79,7 +80,7 @@ func (d *Compared) changed() string {
 	}
 	text := share(*d.Shift / math.Abs(d.Old))
 	if d.Low != nil && d.High != nil {
-		text += fmt.Sprintf(" [%s, %s]", share(*d.Low/math.Abs(d.Old)), share(*d.High/math.Abs(d.Old)))
+		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(share(*d.Low/math.Abs(d.Old)), "%"), share(*d.High/math.Abs(d.Old)))
 	}
 	return text
 }
@@ -160,18 +161,13 @@ func renderComparisonTable(w io.Writer, c *Comparison, o Options) error {
 	return err
 }
 
-// comparisonRows writes the rows of a scenario, in a narrow place without the intervals,
-// and then without the p-values.
+// comparisonRows writes the rows of a scenario, in a narrow place without the p-values,
+// which say less than the intervals, and then without those.
 func comparisonRows(b *strings.Builder, rows []Compared, o Options) error {
 	heads := slices.Clone(comparisonHeads)
 	lines := make([][]string, len(rows))
 	for i := range rows {
 		lines[i] = rows[i].cells()
-	}
-	if tableWidth(heads, lines) > o.Width {
-		for _, line := range lines {
-			line[4], _, _ = strings.Cut(line[4], " [")
-		}
 	}
 	left := []bool{0: true, 1: true, 6: true}
 	if tableWidth(heads, lines) > o.Width {
@@ -183,6 +179,11 @@ func comparisonRows(b *strings.Builder, rows []Compared, o Options) error {
 	if tableWidth(heads, lines) > o.Width {
 		for _, line := range lines {
 			line[len(line)-1] = strings.Replace(line[len(line)-1], "needs ", "", 1)
+		}
+	}
+	if tableWidth(heads, lines) > o.Width {
+		for _, line := range lines {
+			line[4], _, _ = strings.Cut(line[4], " [")
 		}
 	}
 	for i, line := range lines {

@@ -2,7 +2,9 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/xml"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +234,40 @@ func TestCompareCoverage(t *testing.T) {
 				t.Errorf("across machines: %v", err)
 			}
 		}
+	}
+}
+
+// A result that is compared with itself says so, and JUnit has what got worse or lost.
+func TestCompareSaysWhatItIs(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	one := measuredRuns("one.json", r, 2, nil)
+	one.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := compared(t, one, one, usual)
+	if !slices.Contains(c.Notes, "they are the same result, so that nothing can differ") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	after := measuredRuns("two.json", r, 2, func(limiter string, _ int, row *report.Row) {
+		if row.Admitted--; limiter == "log" {
+			row.Limiter = "gcra"
+		}
+	})
+	c = compared(t, one, after, usual)
+	junit := renderComparison(t, "junit", c, report.Options{})
+	if err := validJUnit(junit); err != nil {
+		t.Error(err)
+	}
+	var file junitFile
+	if err := xml.Unmarshal(junit, &file); err != nil || file.Failures != 1 || file.Tests != len(c.Rows)+1 {
+		t.Errorf("%v: %d failures of %d tests, want 1 of %d:\n%s", err, file.Failures, file.Tests, len(c.Rows)+1, junit)
+	}
+	undecided := 0
+	for _, d := range c.Rows {
+		if d.Change == report.ChangeUndecided {
+			undecided++
+		}
+	}
+	if file.Errors != 1+undecided || !bytes.Contains(junit, []byte("log is in one.json and not in two.json")) {
+		t.Errorf("%d errors, want %d for what is undecided and one for what is lost:\n%s", file.Errors, undecided, junit)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // named are the columns that say what a row is about; the scenario is nil where a
@@ -24,7 +26,27 @@ var named = []struct {
 	{"seed", func(_ *Row, s *Scenario) string { return strconv.FormatUint(s.Seed, 10) }},
 	{"limit_max", func(_ *Row, s *Scenario) string { return number(s.Limit.Max) }},
 	{"limit_window_us", func(_ *Row, s *Scenario) string { return number(s.Limit.WindowUS) }},
-	{"verdict", func(r *Row, _ *Scenario) string { return string(r.Verdict) }},
+}
+
+// judgedPhases are the phases of limiters that some check was about.
+func judgedPhases(r *Report) map[rowKey]bool {
+	judged := map[rowKey]bool{}
+	for _, f := range r.Findings {
+		if f.Phase != "" {
+			judged[rowKey{Subject{f.Scenario, f.Limiter, f.Control}, f.Phase, f.Run}] = true
+			judged[rowKey{Subject{f.Scenario, f.Limiter, f.Control}, f.Phase, 0}] = true
+		}
+	}
+	return judged
+}
+
+// told is the verdict of a row; empty for a phase that no check was about, which would
+// otherwise seem to pass where the whole fails.
+func (row *Row) told(judged map[rowKey]bool) scenarios.Verdict {
+	if row.Phase != "" && row.Verdict == scenarios.Pass && !judged[row.key()] {
+		return ""
+	}
+	return row.Verdict
 }
 
 // renderCSV writes a line for each row of the document, with every figure of it; an
@@ -36,18 +58,21 @@ func renderCSV(w io.Writer, r *Report, _ Options) error {
 	for _, c := range named {
 		line = append(line, c.name)
 	}
+	line = append(line, "verdict")
 	for _, m := range metrics {
 		line = append(line, m.name)
 	}
 	if err := out.Write(line); err != nil {
 		return fmt.Errorf("write csv: %w", err)
 	}
+	judged := judgedPhases(r)
 	for i := range r.Rows {
 		row, s := &r.Rows[i], r.scenarioOf(r.Rows[i].Scenario)
 		line = line[:0]
 		for _, c := range named {
 			line = append(line, printable(c.of(row, s)))
 		}
+		line = append(line, string(row.told(judged)))
 		for _, m := range metrics {
 			line = append(line, m.of(row).String())
 		}

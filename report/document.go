@@ -59,15 +59,17 @@ type Scenario struct {
 	Faults      []PlannedFault `json:"faults,omitempty"`
 	// Names is how many identities a client has whose uses do not count together;
 	// absent if one. Skewed says that the senders' clocks differ.
-	Names     int               `json:"names,omitempty"`
-	Skewed    bool              `json:"skewed,omitempty"`
-	OnFailure string            `json:"on_failure,omitempty" jsonschema:"enum=error,enum=open,enum=closed,enum=local"`
-	Seed      uint64            `json:"seed"`
-	Clock     scenarios.Clock   `json:"clock" jsonschema:"enum=virtual,enum=server,enum=client"`
-	Runs      int               `json:"runs"`
-	Limit     Limit             `json:"limit"`
-	Verdict   scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
-	Schedule  Schedule          `json:"schedule"`
+	Names     int             `json:"names,omitempty"`
+	Skewed    bool            `json:"skewed,omitempty"`
+	OnFailure string          `json:"on_failure,omitempty" jsonschema:"enum=error,enum=open,enum=closed,enum=local"`
+	Seed      uint64          `json:"seed"`
+	Clock     scenarios.Clock `json:"clock" jsonschema:"enum=virtual,enum=server,enum=client"`
+	Runs      int             `json:"runs"`
+	// PlannedRuns is how many were wanted, if that is more than were begun.
+	PlannedRuns int               `json:"planned_runs,omitempty"`
+	Limit       Limit             `json:"limit"`
+	Verdict     scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
+	Schedule    Schedule          `json:"schedule"`
 }
 
 // PlannedFault is trouble that the scenario makes, as offsets from the edge; equal
@@ -156,6 +158,9 @@ type Row struct {
 
 	ServiceUS  Outcomes  `json:"service_us"`
 	ResponseUS *Outcomes `json:"response_us,omitempty"`
+	// PolicyUS is how long the failure policy took, which is part of the response and no
+	// service; absent if it decided nothing.
+	PolicyUS *Latency `json:"policy_us,omitempty"`
 	// LagUS is how late what was sent was sent; absent under the virtual clock.
 	LagUS *Latency `json:"lag_us,omitempty"`
 	Redis *Cost    `json:"redis,omitempty"`
@@ -219,8 +224,8 @@ type Latency struct {
 	Max     *int64 `json:"max,omitempty"`
 	Clamped int64  `json:"clamped,omitempty"` // samples above the histogram's range, counted at its end
 	// HDR is the HdrHistogram of the samples in microseconds, as base64 of its V2
-	// compressed encoding. Only what was admitted, what was denied and the lag in one
-	// phase of one run have one: all else is their sum.
+	// compressed encoding. Only what was admitted, what was denied, the policy and the
+	// lag in one phase of one run have one: all else is their sum.
 	HDR string `json:"hdr,omitempty"`
 }
 

@@ -52,7 +52,9 @@ type experiment struct {
 	over     *big.Rat
 	checks   []string
 	partial  bool
-	odd      string // a name for the limiter and the description
+	planned  int                                // runs, of which only some were made
+	unsent   func(run int, limiter string) bool // a turn that came to nothing
+	odd      string                             // a name for the limiter and the description
 }
 
 // env is where fixtures were made.
@@ -90,7 +92,7 @@ func build(t *testing.T, e experiment) *report.Report {
 	in := report.Input{
 		Command: []string{"rlbench", "run", e.builtin}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: 150 * time.Millisecond,
 		Env:         env,
-		Interrupted: e.partial,
+		Interrupted: e.partial || e.planned > 0,
 	}
 	for run := 1; run <= max(e.runs, 1); run++ {
 		for _, a := range e.limiters {
@@ -98,13 +100,17 @@ func build(t *testing.T, e experiment) *report.Report {
 			if e.spoil != nil {
 				e.spoil(results)
 			}
+			cut := e.unsent != nil && e.unsent(run, a.Name)
+			if cut {
+				clear(results)
+			}
 			name := a.Name
 			if e.odd != "" {
 				name = e.odd
 			}
 			oc := &oracle.Case{
 				Plan: plan, Results: results, Edge: plan.Edge(), Algorithm: &a, Name: name, Tells: scenarios.TellsAll,
-				Checks: checks, MaxOvershoot: e.over, Interrupted: e.partial,
+				Checks: checks, MaxOvershoot: e.over, Interrupted: e.partial || cut,
 			}
 			j, err := oracle.Judge(oc)
 			if err != nil {
@@ -116,7 +122,7 @@ func build(t *testing.T, e experiment) *report.Report {
 				description = e.odd
 			}
 			in.Cases = append(in.Cases, report.Case{
-				Description: description, Plan: plan, Hash: plan.Hash(), Limiter: name, Algorithm: a.Name, Run: run, Runs: max(e.runs, 1), Attempts: 1,
+				Description: description, Plan: plan, Hash: plan.Hash(), Limiter: name, Algorithm: a.Name, Run: run, Runs: max(e.runs, e.planned, 1), Attempts: 1,
 				Timings: timings(t, plan, results), Judgement: j, Profile: oracle.Profile(oc),
 				Cost: &report.Cost{Keys: 1, BytesPerIdentity: &bytes, CommandsPerDecision: &commands, ScriptUSPerDecision: &script},
 			})
@@ -166,6 +172,10 @@ func makeFixtures(t *testing.T) []fixture {
 		{"nothing-sent", build(t, experiment{builtin: "boundary-burst", limiters: []limiter.Algorithm{limiter.Log}, partial: true, spoil: func(rs []scenarios.Result) {
 			clear(rs)
 		}})},
+		{"cut-short", build(t, experiment{
+			builtin: "boundary-burst", limiters: []limiter.Algorithm{limiter.Fixed, limiter.Log, limiter.Counter}, runs: 2, planned: 20,
+			unsent: func(run int, limiter string) bool { return limiter == "counter" || run == 2 && limiter == "log" },
+		})},
 		{"slow", build(t, experiment{builtin: "boundary-burst", limiters: []limiter.Algorithm{limiter.Fixed}, spoil: func(rs []scenarios.Result) {
 			rs[0].Done = rs[0].Sent + time.Hour
 		}})},

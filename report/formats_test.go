@@ -169,8 +169,13 @@ func TestCSVParses(t *testing.T) {
 			return i
 		}
 		for i, row := range c.report.Rows {
-			record := records[1+i]
-			if record[column("admitted")] != strconv.FormatInt(row.Admitted, 10) || record[column("verdict")] != string(row.Verdict) || record[column("run")] != strconv.Itoa(row.Run) {
+			record, verdict := records[1+i], string(row.Verdict)
+			if verdict == "pass" && row.Phase != "" && !slices.ContainsFunc(c.report.Findings, func(f report.Finding) bool {
+				return f.Scenario == row.Scenario && f.Limiter == row.Limiter && f.Control == row.Control && f.Phase == row.Phase
+			}) {
+				verdict = "" // nothing looked at the phase by itself
+			}
+			if record[column("admitted")] != strconv.FormatInt(row.Admitted, 10) || record[column("verdict")] != verdict || record[column("run")] != strconv.Itoa(row.Run) {
 				t.Errorf("%s: row %d is %q", c.name, i, record)
 			}
 			p50 := ""

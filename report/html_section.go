@@ -21,7 +21,7 @@ type section struct {
 }
 
 // card is a limiter at a glance.
-type card struct{ Limiter, Verdict, Admitted, Of, Peak, Over, Promise string }
+type card struct{ Limiter, Verdict, Admitted, Of, Peak, Over, Promise, Unsent string }
 
 // pageNote is a sentence, with what is evidence for it.
 type pageNote struct {
@@ -77,6 +77,10 @@ func cardsOf(rows []Row) []card {
 		c := card{
 			Limiter: limiterCell(row), Verdict: string(row.Verdict), Admitted: upTo(row.Admitted, row.Unknown),
 			Of: number(row.Planned - row.Missed), Peak: upTo(row.PeakInWindow, row.Unknown), Promise: promiseCell(row),
+		}
+		if row.Planned > 0 && row.Missed == row.Planned {
+			all = append(all, card{Limiter: limiterCell(row), Verdict: string(row.Verdict), Unsent: fmt.Sprintf("not sent (0 of %d)", row.Planned)})
+			continue
 		}
 		if row.PeakOverLimit != nil && row.Unknown == 0 {
 			c.Over = fmt.Sprintf("%.2f× limit", *row.PeakOverLimit)

@@ -134,7 +134,7 @@ func configurationOf(s *Scenario) grid {
 		{"clock", string(s.Clock)},
 		{"seed", strconv.FormatUint(s.Seed, 10)},
 		{"plan", "sha256 " + s.SHA256},
-		{"runs", strconv.Itoa(s.Runs)},
+		{"runs", runsMade(s)},
 	}
 	if s.OnFailure != "" {
 		lines = append(lines, []string{"on failure", s.OnFailure})

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // JSONSchema is the JSON Schema of a report. It is generated from the types in
@@ -99,5 +101,27 @@ func Decode(data []byte) (*Report, error) {
 			return nil, fmt.Errorf("decode report: scenario %s: %w", s.Name, err)
 		}
 	}
-	return r, nil
+	return r, r.knownVerdicts()
+}
+
+// knownVerdicts refuses a verdict that nobody gives: what has one would be neither
+// passed nor failed, and so nowhere.
+func (r *Report) knownVerdicts() error {
+	refuse := func(what string, v scenarios.Verdict) error {
+		if v == scenarios.Pass || v == scenarios.Inconclusive || v == scenarios.Fail {
+			return nil
+		}
+		return fmt.Errorf("decode report: the verdict of %s is %q, want pass, inconclusive or fail", what, string(v))
+	}
+	err := refuse("the report", r.Verdict)
+	for i := 0; err == nil && i < len(r.Scenarios); i++ {
+		err = refuse("scenario "+r.Scenarios[i].Name, r.Scenarios[i].Verdict)
+	}
+	for i := 0; err == nil && i < len(r.Rows); i++ {
+		err = refuse(r.Rows[i].Limiter+" under "+r.Rows[i].Scenario, r.Rows[i].Verdict)
+	}
+	for i := 0; err == nil && i < len(r.Findings); i++ {
+		err = refuse("check "+r.Findings[i].Check, r.Findings[i].Verdict)
+	}
+	return err
 }

@@ -107,8 +107,16 @@ func (r *Report) unfinished() error {
 	r.Interrupted = true
 	r.Verdict = scenarios.Inconclusive
 	for i := range r.Scenarios {
-		r.Scenarios[i].Verdict = r.Scenarios[i].Verdict.Worse(scenarios.Inconclusive)
-		r.Verdict = r.Verdict.Worse(r.Scenarios[i].Verdict)
+		s := &r.Scenarios[i]
+		runs := 0
+		for _, row := range r.Rows {
+			if row.Scenario == s.Name {
+				runs = max(runs, row.Run)
+			}
+		}
+		s.begun(runs)
+		s.Verdict = s.Verdict.Worse(scenarios.Inconclusive)
+		r.Verdict = r.Verdict.Worse(s.Verdict)
 	}
 	r.Reasons = append(r.Reasons, scenarios.Reason{
 		Code: "unfinished", Message: "this result has no end: the program that wrote it was killed, or is writing still",

@@ -63,6 +63,11 @@ func renderJUnit(w io.Writer, r *Report, _ Options) error {
 	if own := runSuite(r); len(own.Cases) > 0 {
 		all.Suites = append(all.Suites, own)
 	}
+	return all.write(w)
+}
+
+// write counts the cases and writes them all.
+func (all *junitSuites) write(w io.Writer) error {
 	for i := range all.Suites {
 		s := &all.Suites[i]
 		s.count()
@@ -103,7 +108,7 @@ func suiteOf(r *Report, s *Scenario) junitSuite {
 		{"clock", string(s.Clock)},
 		{"seed", strconv.FormatUint(s.Seed, 10)},
 		{"plan", s.SHA256},
-		{"runs", strconv.Itoa(s.Runs)},
+		{"runs", runsMade(s)},
 		{"redis", server(r.Env.Redis)},
 		{"rlbench", r.Env.Rlbench},
 		{"machine", machine(r.Env)},

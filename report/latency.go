@@ -18,6 +18,9 @@ const (
 	digits    = 3
 )
 
+// above is how many samples a tail percentile needs beyond it.
+const above = 10
+
 // samples collects durations of one kind.
 type samples struct {
 	histogram *hdrhistogram.Histogram
@@ -50,7 +53,6 @@ func (s *samples) latency() *Latency {
 	n := s.histogram.TotalCount()
 	longest := s.histogram.Max()
 	quantile := func(q float64) *int64 {
-		const above = 10 // samples that a tail percentile needs beyond it
 		if q > 50 && float64(n)*(100-q) < above*100-1e-6 {
 			return nil
 		}
@@ -84,6 +86,11 @@ func (b *byOutcome) add(o scenarios.Outcome, d time.Duration) error {
 	if s == nil {
 		return nil
 	}
+	return addTo(s, d)
+}
+
+// addTo records a duration in samples that are made with the first.
+func addTo(s **samples, d time.Duration) error {
 	if *s == nil {
 		*s = newSamples()
 	}

@@ -154,11 +154,12 @@ func byPhaseLines(r *Report, s *Scenario) (heads []string, lines [][]string, lef
 	if s.Runs > 1 {
 		run = 0
 	}
+	judged := judgedPhases(r)
 	for _, row := range r.Rows {
 		if row.Scenario == s.Name && row.Phase != "" && row.Run == run {
 			lines = append(lines, []string{
 				limiterCell(row), row.Phase, number(row.Planned), upTo(row.Admitted, row.Unknown), number(row.Denied), errorRate(row),
-				peakCell(row), latencyCell(row, p50Of), latencyCell(row, p99Of), string(row.Verdict),
+				peakCell(row), latencyCell(row, p50Of), latencyCell(row, p99Of), string(row.told(judged)),
 			})
 		}
 	}

@@ -64,7 +64,7 @@ func mergeable(a, b Saved) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("merge %s and %s: %s", a.Name, b.Name, fmt.Sprintf(format, args...))
 	}
-	if !a.Started.IsZero() && a.Started.Equal(b.Started) && a.ElapsedUS == b.ElapsedUS && a.Env == b.Env && len(a.Rows) > 0 && slices.Equal(a.Command, b.Command) {
+	if sameResult(a, b) {
 		return refuse("they are the same result, which would be counted twice")
 	}
 	if x, y := a.Env.Redis.Flavour, b.Env.Redis.Flavour; (x == "embedded") != (y == "embedded") {
@@ -80,6 +80,11 @@ func mergeable(a, b Saved) error {
 		}
 	}
 	return nil
+}
+
+// sameResult reports whether two results are of one run.
+func sameResult(a, b Saved) bool {
+	return !a.Started.IsZero() && a.Started.Equal(b.Started) && a.ElapsedUS == b.ElapsedUS && a.Env == b.Env && len(a.Rows) > 0 && slices.Equal(a.Command, b.Command)
 }
 
 // otherTraffic says in what two scenarios of one name differ; empty if in nothing.
@@ -163,6 +168,9 @@ func (m *merger) addScenario(s Scenario) {
 		return
 	}
 	o := &m.Scenarios[i]
+	if o.PlannedRuns+s.PlannedRuns > 0 {
+		o.PlannedRuns = max(o.PlannedRuns, o.Runs) + max(s.PlannedRuns, s.Runs)
+	}
 	o.Runs += s.Runs
 	o.Verdict = o.Verdict.Worse(s.Verdict)
 	o.Schedule.Planned += s.Schedule.Planned

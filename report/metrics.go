@@ -59,6 +59,7 @@ var metrics = slices.Concat(
 	counts,
 	times("service", "from sending to the reply", func(r *Row) *Outcomes { return &r.ServiceUS }),
 	times("response", "from the planned instant to the reply", func(r *Row) *Outcomes { return r.ResponseUS }),
+	percentiles("policy_us_", "requests that the failure policy decided", "of how long the failure policy took", func(r *Row) *Latency { return r.PolicyUS }),
 	percentiles("lag_us_", "requests that were sent", "of how late requests were sent", func(r *Row) *Latency { return r.LagUS }),
 	costs,
 )

@@ -55,25 +55,24 @@ func percentilesOf(id, title, doc string, names []string, all []*samples) *chart
 			line.Points = append(line.Points, p)
 			least, most = min(least, p.Y), max(most, p.Y)
 		}
-		line.Points[len(line.Points)-1].Y = math.Max(float64(s.histogram.Max()), 1)
-		line.Label = names[i] + " " + roundMicros(s.histogram.Max())
+		line.Label = chart.Clip(names[i], ", max "+roundMicros(s.histogram.Max()))
 		count = max(count, n)
 		c.Lines = append(c.Lines, line)
 	}
 	if len(c.Lines) == 0 {
 		return nil
 	}
-	c.X = chart.Percentiles("percentile; the last point is the slowest", count)
+	c.X = chart.Percentiles("percentile, as far as ten samples are above it", max(count/above, 2))
 	c.Y = chart.Durations("time", least*0.9, most*1.1, microseconds)
 	c.Y.Tick = inWords
 	return c
 }
 
-// ladder are the percentiles of n samples that are drawn: twelve for each nine, and the
-// largest sample at the end.
+// ladder are the percentiles of n samples that are drawn: twelve for each nine, up to the
+// last that has samples enough above it, or the median.
 func ladder(n int64) []float64 {
 	const perNine = 12
-	nines := math.Min(math.Log10(math.Max(float64(n), 1)), 6)
+	nines := math.Min(math.Log10(math.Max(float64(n)/above, 2)), 6)
 	var all []float64
 	for k := range int(nines * perNine) {
 		all = append(all, 100*(1-math.Pow(10, -float64(k)/perNine)))

@@ -18,7 +18,11 @@ func renderPrometheus(w io.Writer, r *Report, _ Options) error {
 		Value(float64(r.Started.UnixMilli())/1000, "version", r.Env.Rlbench, "redis", server(r.Env.Redis))
 	text.Gauge("rlbench_elapsed_seconds", "seconds", "How long the run took.").Value(float64(r.ElapsedUS) / 1e6)
 	verdicts := text.Gauge("rlbench_verdict", "", "1 for the verdict of a row, 0 for the others.")
+	judged := judgedPhases(r)
 	for i := range r.Rows {
+		if r.Rows[i].told(judged) == "" {
+			continue
+		}
 		for _, v := range []scenarios.Verdict{scenarios.Pass, scenarios.Inconclusive, scenarios.Fail} {
 			verdicts.Count(int64(yes(r.Rows[i].Verdict == v).number), append(labels(&r.Rows[i]), "verdict", string(v))...)
 		}

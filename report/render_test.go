@@ -86,6 +86,10 @@ func TestDecodeRefuses(t *testing.T) {
 		"a version to come":   `{"schema": "rlbench.report/v2"}`,
 		"half a report":       `{"schema": "rlbench.report/v1", "rows": [`,
 		"a number as verdict": `{"schema": "rlbench.report/v1", "verdict": 3}`,
+		"a verdict of nobody": `{"schema": "rlbench.report/v1", "verdict": "maybe"}`,
+		"that of a scenario":  `{"schema": "rlbench.report/v1", "verdict": "pass", "scenarios": [{"name": "s", "limit": {"max": 1, "window_us": 1000000}, "verdict": "maybe"}]}`,
+		"that of a row":       `{"schema": "rlbench.report/v1", "verdict": "pass", "rows": [{"verdict": ""}]}`,
+		"that of a finding":   `{"schema": "rlbench.report/v1", "verdict": "pass", "findings": [{"verdict": "Pass"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r, err := report.Decode([]byte(data)); err == nil {

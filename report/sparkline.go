@@ -53,7 +53,7 @@ func writeSparkline(b *strings.Builder, r *Report, s *Scenario, width int) {
 	if most == 0 {
 		return
 	}
-	head := fmt.Sprintf("admitted in each %s: █ is %s, | an edge of the window", limiter.FormatDuration(time.Duration(m.step)*time.Microsecond), number(most))
+	head := fmt.Sprintf("admitted in each %s: █ is %s, · none, | an edge of the window", limiter.FormatDuration(time.Duration(m.step)*time.Microsecond), number(most))
 	writeWrapped(b, "", head, width)
 	for i, sub := range subs {
 		b.WriteString(sub.name + strings.Repeat(" ", name-twwidth.Width(sub.name)) + gap + m.draw(counts[i], most) + "\n")
@@ -79,8 +79,8 @@ func marksOf(subs []pictured, window int64, width int) (marks, bool) {
 		if step += bin; (until-from)/step < fewMarks-1 {
 			break
 		}
-		if step < window && window%step != 0 {
-			continue
+		if step < window && window%step != 0 || slices.ContainsFunc(subs, func(sub pictured) bool { return step%wholeRun(sub.course).BinUS != 0 }) {
+			continue // an edge, or a bin of another limiter, would fall into two
 		}
 		if over := step % window; over != 0 && step > window {
 			step += window - over

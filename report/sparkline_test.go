@@ -32,13 +32,14 @@ func TestSparkline(t *testing.T) {
 		courses []Stretch
 		want    string
 	}{
-		{"a burst at an edge", 80, []Stretch{burst, less, nothing}, "admitted in each 100ms: █ is 80, | an edge of the window\na  ···█|█··▁\nb  ···█|▂···\nc  ····|····\n\n"},
-		{"longer marks where there is no room", 11, []Stretch{burst}, "admitted in\neach 200ms:\n█ is 80, |\nan edge of\nthe window\na  ·█|█▁\n\n"},
+		{"a burst at an edge", 80, []Stretch{burst, less, nothing}, "admitted in each 100ms: █ is 80, · none, | an edge of the window\na  ···█|█··▁\nb  ···█|▂···\nc  ····|····\n\n"},
+		{"longer marks where there is no room", 11, []Stretch{burst}, "admitted in\neach 200ms:\n█ is 80, ·\nnone, | an\nedge of the\nwindow\na  ·█|█▁\n\n"},
 		{"no room at all", 5, []Stretch{burst}, ""},
 		{"too short to show anything", 80, []Stretch{short}, ""},
 		{"nothing was admitted", 80, []Stretch{nothing}, ""},
-		{"more windows than marks", 80, []Stretch{windows}, "admitted in each 4s: █ is 120, | an edge of the window\na  █" + strings.Repeat("·", 48) + "▂\n\n"},
+		{"more windows than marks", 80, []Stretch{windows}, "admitted in each 4s: █ is 120, · none, | an edge of the window\na  █" + strings.Repeat("·", 48) + "▂\n\n"},
 		{"nobody", 80, nil, ""},
+		{"bins that do not fit into each other", 80, []Stretch{burst, {FromUS: -400_000, BinUS: 40_000, Bins: 20, Admitted: slices.Repeat([]int64{4}, 20)}}, "admitted in each 200ms: █ is 80, · none, | an edge of the window\na  ·█|█▁\nb  ▂▂|▂▂\n\n"},
 	} {
 		if got := sparklinesOf(row.width, 1_000_000, row.courses...); got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)

@@ -95,10 +95,10 @@ func higher[T int64 | float64](a, b T) T { return max(a, b) }
 // one run. Percentiles cannot be added.
 func (row *Row) pool(leaves []Row) error {
 	var service, response byOutcome
-	var lag *samples
+	var policy, lag *samples
 	realTime := false
 	for _, leaf := range leaves {
-		if err := errors.Join(service.merge(leaf.ServiceUS), mergeSaved(&lag, leaf.LagUS)); err != nil {
+		if err := errors.Join(service.merge(leaf.ServiceUS), mergeSaved(&policy, leaf.PolicyUS), mergeSaved(&lag, leaf.LagUS)); err != nil {
 			return err
 		}
 		if leaf.ResponseUS == nil {
@@ -111,7 +111,7 @@ func (row *Row) pool(leaves []Row) error {
 	}
 	var err error
 	row.ServiceUS, err = service.outcomes()
-	row.ResponseUS, row.LagUS = nil, lag.latency()
+	row.ResponseUS, row.PolicyUS, row.LagUS = nil, policy.latency(), lag.latency()
 	if err == nil && realTime {
 		var all Outcomes
 		all, err = response.outcomes()

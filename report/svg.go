@@ -28,7 +28,7 @@ func renderSVG(w io.Writer, r *Report, _ Options) error {
 	heading := fmt.Sprintf("rlbench: %d scenarios", len(r.Scenarios))
 	if len(r.Scenarios) == 1 {
 		s := &r.Scenarios[0]
-		heading = fmt.Sprintf("%s, limit %s, %s clock", printable(s.Name), s.limit(), s.Clock)
+		heading = printable(fmt.Sprintf("%s, limit %s, %s clock", s.Name, s.limit(), s.Clock))
 	}
 	if len(charts) == 0 {
 		heading += ": nothing to draw"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,8 +79,8 @@ func reasonsOnce(r *Report) []scenarios.Reason {
 
 // outline says what was sent.
 func outline(r *Report, s *Scenario) string {
-	return fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %s%s",
-		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s.Runs))
+	return printable(fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %s%s",
+		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s)))
 }
 
 // notRun are scenarios of an interrupted run of which nothing was sent.
@@ -124,11 +125,26 @@ func requestsOf(r *Report, s *Scenario) string {
 	return text
 }
 
-func runsText(runs int) string {
-	if runs > 1 {
-		return fmt.Sprintf(", %d runs added up", runs)
+func runsText(s *Scenario) string {
+	text := ""
+	if s.PlannedRuns > s.Runs {
+		text = fmt.Sprintf(" of %d", s.PlannedRuns)
+	}
+	switch {
+	case s.Runs > 1:
+		return fmt.Sprintf(", %d%s runs added up", s.Runs, text)
+	case text != "":
+		return fmt.Sprintf(", run 1%s", text)
 	}
 	return ""
+}
+
+// runsMade is how many runs there are, and how many were wanted.
+func runsMade(s *Scenario) string {
+	if s.PlannedRuns > s.Runs {
+		return fmt.Sprintf("%d of %d", s.Runs, s.PlannedRuns)
+	}
+	return strconv.Itoa(s.Runs)
 }
 
 // shownRows are the rows of a table: one for each limiter, over all runs and
@@ -196,10 +212,10 @@ func paint(v scenarios.Verdict, word string, enabled bool) string {
 }
 
 // printable replaces control characters, so that a name from a file cannot
-// drive the terminal.
+// drive the terminal, and what no XML may hold.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\ufffe' || r == '\uffff' {
 			return '?'
 		}
 		return r

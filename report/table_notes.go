@@ -81,7 +81,14 @@ func excess(s *Scenario, row Row) string {
 		text += "; " + a.Excess
 	}
 	if row.Promise != nil && row.Promise.Kept {
-		text += fmt.Sprintf(". Its own promise (≤ %d)%s", row.Promise.MaxInWindow, kept)
+		again := ""
+		if row.StateLost > 0 { // who forgets everything may admit a limit again
+			again = fmt.Sprintf(", a limit more for each of %d losses", row.StateLost)
+			if row.StateLost == 1 {
+				again = ", with a limit more for the loss"
+			}
+		}
+		text += fmt.Sprintf(". Its own promise (≤ %d%s)%s", row.Promise.MaxInWindow, again, kept)
 	}
 	return text + "."
 }
@@ -140,6 +147,7 @@ func faultNotes(s *Scenario, rows []Row) []note {
 		}
 		out = append(out, note{"fault: ", text + "."})
 	}
+	out = append(out, policyTimes(rows)...)
 	for _, row := range rows {
 		if row.DeniedAtEdge > 0 {
 			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d requests were denied by the tier in front.", row.DeniedAtEdge)})
@@ -155,6 +163,20 @@ func faultNotes(s *Scenario, rows []Row) []note {
 		}
 	}
 	return out
+}
+
+// policyTimes say how long the failure policy took, for all limiters at once.
+func policyTimes(rows []Row) []note {
+	n, typical, longest := int64(0), int64(0), int64(0)
+	for _, row := range rows {
+		if p := row.PolicyUS; p != nil && p.P50 != nil && p.Max != nil {
+			n, typical, longest = n+p.Count, max(typical, *p.P50), max(longest, *p.Max)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []note{{"by policy: ", fmt.Sprintf("%d decisions of the failure policy took up to %s (p50), %s (max); no time above is theirs.", n, roundMicros(typical), roundMicros(longest))}}
 }
 
 // word is the verdict of a finding, or that it only warns.
@@ -205,9 +227,20 @@ func caveats(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	}
 	for _, row := range rows {
 		if all := row.ServiceUS.All; all != nil && all.P99 == nil {
-			out = append(out, note{"n/a: ", fmt.Sprintf("a p99 needs 1000 decisions, %d were made; add --runs %d.", all.Count, (1000*int64(s.Runs)+all.Count-1)/all.Count)})
+			out = append(out, note{"n/a: ", fmt.Sprintf("a p99 needs 1000 decisions, %d were made; use --runs %d.", all.Count, (1000*decidedRuns(r, row)+all.Count-1)/all.Count)})
 			break
 		}
 	}
 	return out
+}
+
+// decidedRuns is in how many runs a limiter decided anything, from one on.
+func decidedRuns(r *Report, shown Row) int64 {
+	n := int64(0)
+	for _, row := range r.Rows {
+		if row.Phase == "" && row.Run > 0 && row.subject() == shown.subject() && row.ServiceUS.All != nil {
+			n++
+		}
+	}
+	return max(n, 1)
 }

@@ -16,6 +16,7 @@ type Timings struct{ phases []timed }
 type timed struct {
 	service  Outcomes
 	response *Outcomes
+	policy   *Latency
 	lag      *Latency
 }
 
@@ -43,6 +44,10 @@ func Time(p *scenarios.Plan, results scenarios.Results) (*Timings, error) {
 		if t.phases[i].service, err = phases[i].service.saved(); err != nil {
 			return nil, err
 		}
+		t.phases[i].policy = phases[i].policy.latency()
+		if err = save(t.phases[i].policy, phases[i].policy); err != nil {
+			return nil, err
+		}
 		if !realTime {
 			continue
 		}
@@ -61,19 +66,26 @@ func Time(p *scenarios.Plan, results scenarios.Results) (*Timings, error) {
 // recording is a phase that is being recorded.
 type recording struct {
 	service, response byOutcome
-	lag               *samples // made when there is something to record
+	policy, lag       *samples // made when there is something to record
 }
 
-func (r *recording) late(d time.Duration) error {
-	if r.lag == nil {
-		r.lag = newSamples()
-	}
-	return r.lag.add(d)
-}
+func (r *recording) late(d time.Duration) error { return addTo(&r.lag, d) }
 
+// add records a request. What the failure policy decides, often without asking Redis,
+// would hide how fast the limiter is.
 func (r *recording) add(result *scenarios.Result, realTime bool) error {
-	if err := r.service.add(result.Outcome, result.Done-result.Sent); err != nil || !realTime {
+	var err error
+	if result.Outcome.Decided() && byPolicy(result.Decision.Source) {
+		err = addTo(&r.policy, result.Done-result.Sent)
+	} else {
+		err = r.service.add(result.Outcome, result.Done-result.Sent)
+	}
+	if err != nil || !realTime {
 		return err
 	}
 	return r.response.add(result.Outcome, result.Done-result.Planned)
+}
+
+func byPolicy(s limiter.Source) bool {
+	return s == limiter.SourceFailOpen || s == limiter.SourceFailClosed || s == limiter.SourceLocal
 }

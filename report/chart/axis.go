@@ -131,8 +131,9 @@ func Times(label string, least, most float64, format func(float64) string) Axis 
 	if biggest := float64(round[len(round)-1].Microseconds()); step > biggest {
 		step = nice(step)
 	}
-	for v := math.Ceil(least/step) * step; v <= most; v += step {
-		a.Ticks = append(a.Ticks, v)
+	first := math.Ceil(least / step)
+	for k := range max(0, int(math.Floor(most/step)-first)+1) { // a small step may not change a large number
+		a.Ticks = append(a.Ticks, (first+float64(k))*step)
 	}
 	return a
 }

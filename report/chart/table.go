@@ -65,10 +65,11 @@ func (c *Chart) Table() Table {
 	return t
 }
 
-// held is the value that a line has at x.
+// held is the value that a line has at x: none before it begins, and none after its end
+// unless it is a reference.
 func (c *Chart) held(l Line, x float64) string {
 	after := sort.Search(len(l.Points), func(i int) bool { return l.Points[i].X > x })
-	if after == 0 {
+	if after == 0 || !l.Reference && x > l.Points[len(l.Points)-1].X {
 		return ""
 	}
 	return c.Y.format(l.Points[after-1].Y)

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,5 +92,22 @@ func TestLabelsStandApart(t *testing.T) {
 	}
 	if len(d.Labels) != 8 || d.Labels[0].Text != "line7" {
 		t.Errorf("%d labels, the first is %s", len(d.Labels), d.Labels[0].Text)
+	}
+}
+
+// A line has no value after its end, unless it is there to compare with; and an axis that
+// is far from zero ends.
+func TestLinesEnd(t *testing.T) {
+	c := Chart{X: Times("t", 0, 10, plain), Y: Counts("n", 5, plain), Lines: []Line{
+		{Name: "short", Step: true, Points: []Point{{0, 1}, {2, 3}}},
+		{Name: "long", Step: true, Points: []Point{{0, 2}, {9, 4}}},
+		{Name: "limit", Reference: true, Points: []Point{{0, 5}, {9, 5}}},
+	}}
+	rows := c.Table().Rows
+	if got := rows[len(rows)-1].Cells; !slices.Equal(got, []string{"9", "", "4", "5"}) {
+		t.Errorf("at the end: %q", got)
+	}
+	if n := len(Times("t", 1e17, 1e17+64, plain).Ticks); n > 20 {
+		t.Errorf("%d ticks", n)
 	}
 }

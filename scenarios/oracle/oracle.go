@@ -114,7 +114,8 @@ func Judge(given *Case) (*scenarios.Judgement, error) {
 			return nil, fmt.Errorf("judge %s under %s: outcomes sum to %d, planned were %d", c.Name, c.Plan.Scenario, sum, m.Planned)
 		}
 	}
-	if c.Algorithm != nil && !c.Plan.Skewed() {
+	idle := j.Measures.Planned > 0 && j.Measures.Missed == j.Measures.Planned
+	if c.Algorithm != nil && !c.Plan.Skewed() && !idle {
 		// Who forgets everything may admit another limit at once.
 		limit := loosest(c.Plan)
 		worst := c.Algorithm.Worst(limit) + j.Measures.StateLost*limit.Max
@@ -122,6 +123,9 @@ func Judge(given *Case) (*scenarios.Judgement, error) {
 	}
 	for _, check := range checks {
 		j.Findings = append(j.Findings, check.run(c, j)...)
+	}
+	if idle {
+		withhold(j)
 	}
 	doubtStamps(c, j)
 	excuseLateStamps(c, j)
@@ -131,6 +135,15 @@ func Judge(given *Case) (*scenarios.Judgement, error) {
 		}
 	}
 	return j, nil
+}
+
+// withhold makes undecided what holds only because nothing was sent.
+func withhold(j *scenarios.Judgement) {
+	for i := range j.Findings {
+		if f := &j.Findings[i]; f.Verdict == scenarios.Pass {
+			f.Verdict, f.Message, f.Evidence = scenarios.Inconclusive, "nothing was sent", nil
+		}
+	}
 }
 
 // doubtStamps withdraws a broken promise where callers stamp requests themselves

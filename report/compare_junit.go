@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+// renderComparisonJUnit writes a suite for each scenario and a test case for each figure of
+// each limiter. What got worse is a failure; what is undecided, and what is missing from the
+// new report, an error; what got better passes.
+func renderComparisonJUnit(w io.Writer, c *Comparison, _ Options) error {
+	all := junitSuites{Name: "rlbench compare", Time: seconds(0)}
+	at := func(name string) *junitSuite {
+		for i := range all.Suites {
+			if all.Suites[i].Name == printable(name) {
+				return &all.Suites[i]
+			}
+		}
+		all.Suites = append(all.Suites, junitSuite{
+			Name: printable(name), Timestamp: c.New.Started.Format(time.DateOnly + "T15:04:05"),
+			Properties: []junitProperty{{"old", printable(c.Old.Name)}, {"new", printable(c.New.Name)}, {"alpha", value{c.Alpha, true}.String()}, {"min-effect", strings.TrimPrefix(share(c.MinEffect), "+")}},
+		})
+		return &all.Suites[len(all.Suites)-1]
+	}
+	for i := range c.Rows {
+		s := at(c.Rows[i].Scenario)
+		s.Cases = append(s.Cases, c.Rows[i].testCase())
+	}
+	for _, lost := range c.Missing {
+		one := Compared{Subject: lost, Metric: "present"}.testCase()
+		one.Error = &junitOutcome{Type: "missing", Message: printable(lost.Limiter + " is in " + c.Old.Name + " and not in " + c.New.Name)}
+		s := at(lost.Scenario)
+		s.Cases = append(s.Cases, one)
+	}
+	return all.write(w)
+}
+
+// testCase is a row as a test case.
+func (d Compared) testCase() junitCase {
+	name := d.Metric
+	if d.Control {
+		name += ", without the fault"
+	}
+	one := junitCase{Class: class(d.Scenario, d.Limiter), Name: printable(name)}
+	if v := verdictOf(d.Change); v != scenarios.Pass {
+		cells := d.cells()
+		one.outcome(v, false, &junitOutcome{Type: d.Change, Message: fmt.Sprintf("%s: %s was %s and is %s (%s)", d.word(), d.Metric, cells[2], cells[3], cells[4])})
+	}
+	return one
+}
