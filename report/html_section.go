@@ -56,7 +56,7 @@ func sectionOf(r *Report, i int, a amount) (template.HTML, error) {
 	columns := columnsOf(r, s)
 	sec := section{
 		ID: sectionID(i), Name: printable(s.Name), Verdict: string(s.Verdict), Description: printable(s.Description), Outline: outline(r, s),
-		Cards: cardsOf(rows), Notes: notesOf(r, s, rows, columns), Tables: tablesOf(r, s, rows, columns, a), Findings: findingsOf(r, s, a),
+		Cards: cardsOf(s, rows), Notes: notesOf(r, s, rows, columns), Tables: tablesOf(r, s, rows, columns, a), Findings: findingsOf(r, s, a),
 	}
 	if a > brief {
 		var err error
@@ -71,12 +71,12 @@ func sectionOf(r *Report, i int, a amount) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
-func cardsOf(rows []Row) []card {
+func cardsOf(s *Scenario, rows []Row) []card {
 	var all []card
 	for _, row := range rows {
 		c := card{
 			Limiter: limiterCell(row), Verdict: string(row.Verdict), Admitted: upTo(row.Admitted, row.Unknown),
-			Of: number(row.Planned - row.Missed), Peak: upTo(row.PeakInWindow, row.Unknown), Promise: promiseCell(row),
+			Of: number(row.Planned-row.Missed) + inRuns(s), Peak: upTo(row.PeakInWindow, row.Unknown), Promise: promiseCell(row),
 		}
 		if row.Planned > 0 && row.Missed == row.Planned {
 			all = append(all, card{Limiter: limiterCell(row), Verdict: string(row.Verdict), Unsent: fmt.Sprintf("not sent (0 of %d)", row.Planned)})
@@ -88,6 +88,14 @@ func cardsOf(rows []Row) []card {
 		all = append(all, c)
 	}
 	return all
+}
+
+// inRuns says that counts are sums.
+func inRuns(s *Scenario) string {
+	if s.Runs > 1 {
+		return fmt.Sprintf(" in %d runs", s.Runs)
+	}
+	return ""
 }
 
 func notesOf(r *Report, s *Scenario, rows []Row, columns []column) []pageNote {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -48,7 +49,7 @@ func tablesOf(r *Report, s *Scenario, rows []Row, columns []column, a amount) []
 	if a == brief {
 		return nil
 	}
-	heads, lines, left := laidOut(columns, rows)
+	heads, lines, left := laidOut(verdictFirst(columns), rows)
 	all := []grid{gridOf("Results", heads, lines, left)}
 	if a < general {
 		return all
@@ -61,6 +62,17 @@ func tablesOf(r *Report, s *Scenario, rows []Row, columns []column, a amount) []
 		all = append(all, byRun(r, s))
 	}
 	return append(all, costsOf(rows), scheduleOf(s), configurationOf(s))
+}
+
+// verdictFirst are columns with the verdict beside the limiter, so that a narrow window
+// hides what follows from it instead.
+func verdictFirst(columns []column) []column {
+	i := slices.IndexFunc(columns, func(c column) bool { return c.head == "verdict" })
+	if i < 1 {
+		return columns
+	}
+	verdict := columns[i]
+	return slices.Insert(slices.Delete(slices.Clone(columns), i, i+1), 1, verdict)
 }
 
 // byRun has a line for each limiter and run.

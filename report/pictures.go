@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -65,7 +67,7 @@ func envelopeOf(s *Scenario, subs []pictured, id string) *chart.Chart {
 	window, limit := float64(s.Limit.WindowUS), float64(s.Limit.Max)
 	c := &chart.Chart{
 		ID: id + "-envelope", Title: "Burst envelope",
-		Doc:    fmt.Sprintf("The most admitted to one client in any interval of each length, against the limit of %s.", s.limit()),
+		Doc:    fmt.Sprintf("The most admitted to one client in any interval of each length, against the limit of %s. What is longer than a window reaches into two, and so may hold twice the limit.", s.limit()),
 		Height: 320,
 	}
 	least, most, top := math.Inf(1), 2*window, limit
@@ -90,8 +92,33 @@ func envelopeOf(s *Scenario, subs []pictured, id string) *chart.Chart {
 		Name: "limit " + number(s.Limit.Max), Label: "2 × limit", Reference: true, Step: true,
 		Points: []chart.Point{{X: least, Y: limit}, {X: window, Y: limit}, {X: window * (1 + 1e-6), Y: 2 * limit}, {X: most, Y: 2 * limit}},
 	})
+	c.Doc += together(c.Lines)
 	c.X = chart.Durations("length of the interval", least, most, inWords)
 	c.Y = chart.Counts("admitted", top, whole)
 	c.Marks = []chart.Mark{{X: window, Label: "window " + limiter.FormatDuration(s.window())}}
 	return c
+}
+
+// together names lines that lie on each other, of which only the last is seen.
+func together(lines []chart.Line) string {
+	var groups [][]chart.Line
+	for _, l := range lines {
+		i := slices.IndexFunc(groups, func(g []chart.Line) bool { return slices.Equal(g[0].Points, l.Points) })
+		if i < 0 {
+			groups = append(groups, []chart.Line{l})
+		} else {
+			groups[i] = append(groups[i], l)
+		}
+	}
+	text := ""
+	for _, g := range groups {
+		if len(g) > 1 && len(g[0].Points) > 0 {
+			var names []string
+			for _, l := range g {
+				names = append(names, l.Name)
+			}
+			text += " " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " share one line."
+		}
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -64,6 +65,10 @@ func overTime(c *chart.Chart, s *Scenario, subs []pictured, of func(pictured) (c
 	}
 	if len(c.Lines) == 0 {
 		return c.X, 0, false
+	}
+	c.Doc += together(c.Lines)
+	if s.Runs > 1 {
+		c.Doc += " Of several runs, the one with the highest peak of each limiter."
 	}
 	setTime(c, s, least, most)
 	return c.X, top, true
@@ -129,6 +134,9 @@ func decisionsOf(s *Scenario, sub pictured, id string, stretch *Stretch) *chart.
 	c := &chart.Chart{
 		ID: id, Title: sub.name + ": decisions", Height: 190,
 		Doc: "Requests in each " + inWords(float64(stretch.BinUS)) + ", by what became of them.",
+	}
+	if s.Runs > 1 {
+		c.Doc += fmt.Sprintf(" Of run %d, which has its highest peak.", sub.course.Run)
 	}
 	setTime(c, s, float64(stretch.FromUS), float64(stretch.FromUS+int64(stretch.Bins)*stretch.BinUS))
 	most := 0.0

@@ -83,9 +83,9 @@ func excess(s *Scenario, row Row) string {
 	if row.Promise != nil && row.Promise.Kept {
 		again := ""
 		if row.StateLost > 0 { // who forgets everything may admit a limit again
-			again = fmt.Sprintf(", a limit more for each of %d losses", row.StateLost)
-			if row.StateLost == 1 {
-				again = ", with a limit more for the loss"
+			again = " after the loss of its state"
+			if row.StateLost > 1 {
+				again = fmt.Sprintf(" after %d losses of its state", row.StateLost)
 			}
 		}
 		text += fmt.Sprintf(". Its own promise (≤ %d%s)%s", row.Promise.MaxInWindow, again, kept)
@@ -147,7 +147,6 @@ func faultNotes(s *Scenario, rows []Row) []note {
 		}
 		out = append(out, note{"fault: ", text + "."})
 	}
-	out = append(out, policyTimes(rows)...)
 	for _, row := range rows {
 		if row.DeniedAtEdge > 0 {
 			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d requests were denied by the tier in front.", row.DeniedAtEdge)})
@@ -221,6 +220,9 @@ func caveats(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	}
 	if r.Env.Redis.Flavour == "embedded" {
 		out = append(out, note{"embedded: ", "counts are exact, latencies are an emulator's and not Redis's; install redis-server or give --redis URL."})
+	}
+	if slices.ContainsFunc(columns, func(c column) bool { return c.head == "p50" }) {
+		out = append(out, policyTimes(rows)...)
 	}
 	if !slices.ContainsFunc(columns, func(c column) bool { return c.head == "p99" }) {
 		return out

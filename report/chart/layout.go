@@ -17,7 +17,7 @@ const (
 	plotTop    = 34.0
 	footer     = 44.0 // under the plot
 	lineHeight = 14.0
-	charWidth  = 6.6 // of the text, about
+	between    = 6.0 // labels, at the least
 )
 
 // drawing is a chart in coordinates of its picture.
@@ -28,7 +28,7 @@ type drawing struct {
 	Left, Top, Right, Bottom string
 	XTicks, YTicks           []tick
 	Bands                    []rectangle
-	Marks                    []tick
+	Marks                    []mark
 	Paths                    []path
 	Labels                   []text
 	Legend                   []swatch
@@ -38,6 +38,7 @@ type drawing struct {
 
 type (
 	tick      struct{ At, Text string }
+	mark      struct{ At, TextX, Text string }
 	rectangle struct{ X, W, Text string }
 	path      struct{ Class, D string }
 	text      struct{ X, Y, Class, Text string }
@@ -96,11 +97,11 @@ func apart(values []float64, format func(float64) string, x func(float64) float6
 	end := -1e9
 	for _, v := range values {
 		label := format(v)
-		half := float64(len([]rune(label))) * charWidth / 2
+		half := widthOf(label) / 2
 		if x(v)-half < end {
 			continue
 		}
-		end = x(v) + half + charWidth
+		end = x(v) + half + between
 		all = append(all, tick{num(x(v)), label})
 	}
 	return all
@@ -113,10 +114,10 @@ func (d *drawing) marks(x func(float64) float64) {
 	for _, m := range d.Chart.Marks {
 		if at := x(m.X); at-last >= least {
 			label := m.Label
-			if at-last < charWidth*float64(len([]rune(label))+1) {
+			if at-last < widthOf(label)+between {
 				label = ""
 			}
-			d.Marks = append(d.Marks, tick{num(at), label})
+			d.Marks = append(d.Marks, mark{num(at), num(min(max(at, plotLeft+widthOf(label)/2), plotRight-widthOf(label)/2)), label})
 			last = at
 		}
 	}
@@ -168,7 +169,7 @@ func (d *drawing) bars(x, y func(float64) float64) {
 		class := "bar " + string(b.Kind)
 		d.Paths = append(d.Paths, path{class, p.String()})
 		d.Legend = append(d.Legend, swatch{num(legend), num(legend + 14), class, b.Name})
-		legend += 14 + charWidth*float64(len([]rune(b.Name))+3)
+		legend += 14 + widthOf(b.Name) + 3*between
 	}
 }
 

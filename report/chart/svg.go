@@ -32,10 +32,11 @@ func (c *Chart) SVG() (template.HTML, error) {
 // WriteFile writes pictures under each other as a file of SVG. It follows the reader's
 // choice of light and dark.
 func WriteFile(w io.Writer, heading string, charts []*Chart) error {
-	const top, head = 30.0, 44.0
+	const top, head, plotMargin = 30.0, 44.0, 8.0
 	type placed struct {
 		*drawing
-		At, TitleY, DocY string
+		At, TitleY string
+		DocLines   []text
 	}
 	file := struct {
 		W, H, Heading string
@@ -46,7 +47,15 @@ func WriteFile(w io.Writer, heading string, charts []*Chart) error {
 	for _, c := range charts {
 		d := c.layout()
 		d.Standalone = true
-		file.Charts = append(file.Charts, placed{d, num(y + head), num(y + 16), num(y + 34)})
+		p := placed{drawing: d, TitleY: num(y + 16)}
+		for i, line := range wrapped(c.Doc, Width-2*plotMargin) {
+			if i > 0 {
+				y += lineHeight
+			}
+			p.DocLines = append(p.DocLines, text{X: num(plotMargin), Y: num(y + 34), Text: line})
+		}
+		p.At = num(y + head)
+		file.Charts = append(file.Charts, p)
 		y += head + c.height()
 	}
 	file.H = num(y + 10)

@@ -29,6 +29,19 @@ func widthOf(text string) float64 {
 	return sum
 }
 
+// wrapped breaks a text at blanks into lines that are no wider than asked, unless a word is.
+func wrapped(text string, width float64) []string {
+	var all []string
+	for _, word := range strings.Fields(text) {
+		if n := len(all); n > 0 && widthOf(all[n-1]+" "+word) <= width {
+			all[n-1] += " " + word
+		} else {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
 // advance is how wide a character may be at 12 pixels, in the widest of the fonts that a
 // picture asks for. Nobody who draws knows which one a reader has.
 func advance(r rune) float64 {

@@ -24,3 +24,22 @@ func TestClip(t *testing.T) {
 		}
 	}
 }
+
+func TestWrapped(t *testing.T) {
+	const text = "The most admitted to one client in any interval"
+	lines := wrapped(text, 100)
+	if strings.Join(lines, " ") != text || len(lines) < 3 {
+		t.Errorf("%q", lines)
+	}
+	for _, line := range lines {
+		if widthOf(line) > 100 {
+			t.Errorf("%q is %.0f wide", line, widthOf(line))
+		}
+	}
+	if lines := wrapped("", 100); lines != nil {
+		t.Errorf("nothing is %q", lines)
+	}
+	if lines := wrapped(strings.Repeat("x", 100)+" y", 100); len(lines) != 2 {
+		t.Errorf("a long word is %q", lines)
+	}
+}
