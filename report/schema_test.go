@@ -93,3 +93,9 @@ func TestSchemaRefuses(t *testing.T) {
 		})
 	}
 }
+
+// The schema of tunings is that of their types.
+func TestTuningSchemaIsCurrent(t *testing.T) {
+	validator(t, "tuning_schema.json", report.TuningJSONSchema, &report.Tuning{}, "rlbench tuning",
+		"What policies would do to the traffic of an access log. Durations are integers with their unit in the name; what was not measured is absent.")
+}
