@@ -26,8 +26,7 @@ type Directory struct {
 	seen     map[uint64]uint32 // hash of what a log says → client
 	known    map[[pseudonym]byte]uint32
 	names    [][pseudonym]byte // of clients
-	routes   map[string]uint32
-	paths    []string
+	routes   routes
 	networks []uint32 // of clients
 	blocks   map[[pseudonym]byte]uint32
 }
@@ -37,16 +36,13 @@ type Directory struct {
 // spellings, any two with a chance of one in 37 million (n²/2 in 2⁶⁴).
 const pseudonym = 12
 
-// mostRoutes are told apart; what comes after is one route, "(other)".
-const mostRoutes = 1000
-
 // newDirectory has a mask for what is one client, as a limiter in front has it.
 func newDirectory(mask identity.Mask) *Directory {
 	key := make([]byte, sha256.Size)
 	_, _ = rand.Read(key) // never fails
 	return &Directory{
 		mask: mask, seed: maphash.MakeSeed(), mac: hmac.New(sha256.New, key), seen: map[uint64]uint32{},
-		known: map[[pseudonym]byte]uint32{}, blocks: map[[pseudonym]byte]uint32{}, routes: map[string]uint32{},
+		known: map[[pseudonym]byte]uint32{}, blocks: map[[pseudonym]byte]uint32{}, routes: newRoutes(),
 	}
 }
 
@@ -63,8 +59,19 @@ func (d *Directory) Network(n uint32) uint32 { return d.networks[n] }
 // Networks is how many there are.
 func (d *Directory) Networks() int { return len(d.blocks) }
 
-// Routes are methods and paths, without what may name a person: see routeOf.
-func (d *Directory) Routes() []string { return slices.Clone(d.paths) }
+// Routes are methods and paths, without what may name a person. They are final, and worth
+// their price, when the log has been read.
+func (d *Directory) Routes() []string {
+	d.routes.settle()
+	return slices.Clone(d.routes.names)
+}
+
+// Route is the place in Routes of what a request calls its route. Many of those may be one:
+// what is a route, and what a name in it, shows at the end of a log.
+func (d *Directory) Route(n uint32) uint32 {
+	d.routes.settle()
+	return d.routes.final[n]
+}
 
 // client numbers who is named in a log: an address, or anything else.
 func (d *Directory) client(b []byte) uint32 {
@@ -110,23 +117,4 @@ func (d *Directory) sum(text []byte) (name [pseudonym]byte) {
 	var sum [sha256.Size]byte
 	copy(name[:], d.mac.Sum(sum[:0]))
 	return name
-}
-
-// route numbers a method and a path.
-func (d *Directory) route(method, target []byte) uint32 {
-	var room [128]byte
-	name := routeOf(room[:0], method, target)
-	if n, ok := d.routes[string(name)]; ok {
-		return n
-	}
-	if len(d.paths) >= mostRoutes {
-		name = []byte("(other)")
-		if n, ok := d.routes[string(name)]; ok {
-			return n
-		}
-	}
-	n := uint32(len(d.paths))
-	d.routes[string(name)] = n
-	d.paths = append(d.paths, string(name))
-	return n
 }

@@ -16,13 +16,20 @@ type Format struct {
 	// reader takes it off.
 	Completion bool
 
-	lines lineReader
-	sure  func(line []byte) bool // nil: a line that can be read is of this format
+	lines lineReader                      // nil until guess
+	guess func([]logLine) (Format, error) // finds the fields in lines of a file; may be nil
+	sure  func(line []byte) bool          // nil: a line that can be read is of this format
 }
 
 // lineReader takes one line into a record.
 type lineReader interface {
 	read(line []byte, r *record) error
+}
+
+// headed is a lineReader to which the first line of a file says what the others mean,
+// unless it is one like them.
+type headed interface {
+	header(line []byte) (bool, error)
 }
 
 const (
@@ -53,23 +60,31 @@ func Formats() []string {
 	return names
 }
 
-// Named is a format by its name, or by how nginx's log_format or Apache's LogFormat
-// writes it: anything with a $ or a %. The time of nginx is that of completion, that of
-// Apache's %t of arrival.
+// Named is a format by its name; or by how nginx's log_format or Apache's LogFormat
+// writes it: anything with a $ or a %. $time_local, $time_iso8601, $msec and %{end:...}t
+// are times of completion, from which $request_time or %D is taken off; %t and
+// $start_time are of arrival. Of two times in a line the finer counts.
+//
+// "csv" and "jsonl" are lines of fields, with names that are guessed, or given, as in
+// "csv:time=ts,client=ip,duration_ms=took": see fields.
 func Named(name string) (Format, error) {
 	for _, f := range formats {
 		if f.Name == name {
 			return f, nil
 		}
 	}
+	kind, names, given := strings.Cut(name, ":")
+	if (kind == "csv" || kind == "jsonl") && (given || name == kind) {
+		return fieldFormat(kind, names, given)
+	}
 	if !strings.ContainsAny(name, "$%") {
-		return Format{}, fmt.Errorf("log format %q: want one of %s, or a pattern such as %s", name, strings.Join(Formats(), ", "), apacheLine)
+		return Format{}, fmt.Errorf("log format %q: want one of %s, csv, jsonl, csv:time=FIELD,client=FIELD, or a pattern such as %s", name, strings.Join(Formats(), ", "), apacheLine)
 	}
 	p, err := compile(name)
 	if err != nil {
 		return Format{}, err
 	}
-	return Format{Name: name, Doc: "a pattern", Completion: strings.Contains(name, "$"), lines: p}, nil
+	return Format{Name: name, Doc: "a pattern", Completion: p.completion, lines: p}, nil
 }
 
 func must(source string) *pattern {
@@ -78,26 +93,4 @@ func must(source string) *pattern {
 		panic(err) // a constant of this package
 	}
 	return p
-}
-
-// detect finds the format in which most of some lines can be read. No format is better
-// than a guess.
-func detect(lines [][]byte) (Format, error) {
-	best, most := Format{}, 0
-	for _, f := range formats {
-		n := 0
-		for _, line := range lines {
-			var r record
-			if (f.sure == nil || f.sure(line)) && f.lines.read(line, &r) == nil {
-				n++
-			}
-		}
-		if n > most {
-			best, most = f, n
-		}
-	}
-	if 2*most < len(lines) || most == 0 {
-		return Format{}, fmt.Errorf("%d of the first %d lines are of a known format (%s)", most, len(lines), strings.Join(Formats(), ", "))
-	}
-	return best, nil
 }

@@ -84,8 +84,8 @@ func TestFormats(t *testing.T) {
 		if diff := cmp.Diff(row.want, foundIn(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", row.line, diff)
 		}
-		if d, err := detect([][]byte{[]byte(row.line)}); err != nil || d.Name != row.format {
-			t.Errorf("%s: detected as %q, %v", row.line, d.Name, err)
+		if d := lookalike([]byte(row.line)); d != row.format {
+			t.Errorf("%s: detected as %q", row.line, d)
 		}
 	}
 }
@@ -107,6 +107,10 @@ func TestPatterns(t *testing.T) {
 			`%{X-Real-IP}i|%a|%{usec}t|%{ms}T|%m|%U|%V`, `x|192.0.2.7|1709164799123456|12|GET|/a|example.com`,
 			found{Client: "192.0.2.7", Method: "GET", Target: "/a", Host: "example.com", Stamp: 1709164799_123456, Duration: 12_000},
 		},
+		{
+			`$remote_addr $msec [$time_local]`, `192.0.2.7 1709164799.123 [28/Feb/2024:23:59:59 +0000]`,
+			found{Client: "192.0.2.7", Stamp: 1709164799_123000},
+		},
 		{`$remote_addr $time_iso8601 $request_time`, `192.0.2.7 2024-02-28T23:59:59+00:00 -`, found{Client: "192.0.2.7", Stamp: 1709164799_000000}},
 	} {
 		f, err := Named(row.pattern)
@@ -123,9 +127,30 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// Which variable has the time says what it is the time of.
+func TestPatternsOfCompletion(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"$remote_addr [$time_local] $request_time": true,
+		"$remote_addr $time_iso8601":               true,
+		"$remote_addr $msec":                       true,
+		"$xff $start_time":                         false,
+		"$client_port $time $creation_time":        false,
+		"$remote_addr [$time_local] $start_time":   false,
+		"%h %t %D":                                 false,
+		"%h %{end:usec}t %D":                       true,
+		"%h %{begin:usec}t %{end:usec}t %D":        false,
+		"%h $time_local":                           true,
+		"$remote_addr %t":                          false,
+	} {
+		if f, err := Named(pattern); err != nil || f.Completion != want {
+			t.Errorf("%s: %t, %v", pattern, f.Completion, err)
+		}
+	}
+}
+
 func TestPatternsRefused(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"nginx":                              `log format "nginx": want one of caddy, cloudflare, alb, envoy, combined, common`,
+		"nginx":                              `log format "nginx": want one of caddy, cloudflare, alb, envoy, combined, common, csv, jsonl`,
 		"$remote_addr":                       "no time; want one of $creation_time, $msec,",
 		"$msec":                              "no client; want one of $client_port, $remote_addr,",
 		"$remote_addr$msec":                  "nothing tells $remote_addr and $msec apart",

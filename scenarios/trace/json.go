@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// objects reads lines that are JSON objects. A name is a path: request.remote_ip.
+// objects reads lines that are JSON objects. A name is a path, request.remote_ip, unless
+// there is a field with dots in its name.
 type objects struct {
 	fields []property
 }
@@ -42,10 +43,8 @@ var cloudflareFields = objects{[]property{
 // read finds the fields of a line; who and when have to be there.
 func (o objects) read(line []byte, r *record) error {
 	*r = record{}
-	var object map[string]any
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.UseNumber()
-	if err := d.Decode(&object); err != nil {
+	object := objectIn(line)
+	if object == nil {
 		return errors.New("no JSON object")
 	}
 	for _, p := range o.fields {
@@ -66,9 +65,23 @@ func (o objects) read(line []byte, r *record) error {
 	return nil
 }
 
+// objectIn is the JSON object of a line, or nil.
+func objectIn(line []byte) map[string]any {
+	var object map[string]any
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if d.Decode(&object) != nil {
+		return nil
+	}
+	return object
+}
+
 // valueAt is a text or a number under a path.
 func valueAt(object map[string]any, path string) ([]byte, bool) {
 	name, rest, deeper := strings.Cut(path, ".")
+	if _, ok := object[path]; ok {
+		name, deeper = path, false
+	}
 	switch v := object[name].(type) {
 	case map[string]any:
 		if deeper {

@@ -13,21 +13,26 @@ type order struct {
 
 	begun  bool
 	newest int64 // of what is believed
-	ahead  bool  // the line before was far ahead of that
+	sure   bool  // another line agrees with that
+	ahead  bool  // the line before was far ahead of newest
+	far    int64 // when that was
 	last   int64 // when the last one that was given away arrived
+	given  bool  // one was
 	late   int64 // too late for their place
 }
 
-// add takes a request, unless its place has been given away: to let it arrive later would
-// make a burst that never was.
-func (o *order) add(r Request) {
-	if !o.begun {
-		o.newest, o.last, o.begun = r.At, r.At-o.span, true
-	}
-	if r.At < o.last {
+// takes is whether there is a place for a request that arrived at some time. If it has been
+// given away, the request is late: to let it arrive later would make a burst that never was.
+func (o *order) takes(at int64) bool {
+	if o.given && at < o.last {
 		o.late++
-		return
+		return false
 	}
+	return true
+}
+
+// add takes a request for which there is a place.
+func (o *order) add(r Request) {
 	o.believe(r.At)
 	if len(o.queue) > o.head && r.At < o.queue[len(o.queue)-1].At {
 		heap.Push(&o.strays, r)
@@ -37,14 +42,22 @@ func (o *order) add(r Request) {
 }
 
 // believe moves time on. One line alone that is far ahead may be a mistake, and would
-// make all that follow too late.
+// make all that follow too late; so may be the first one.
 func (o *order) believe(at int64) {
-	if far := at > o.newest+o.span; far && !o.ahead {
-		o.ahead = true
-		return
+	switch {
+	case !o.begun:
+		o.begun, o.newest = true, at
+	case at > o.newest+o.span && (!o.ahead || at < o.far-o.span):
+		o.ahead, o.far = true, at
+	case at > o.newest+o.span:
+		o.newest, o.far, o.sure = min(at, o.far), max(at, o.far), true
+		o.ahead = o.far > o.newest+o.span
+	case at < o.newest-o.span && !o.sure:
+		o.newest, o.ahead = at, false
+	default:
+		o.newest, o.ahead = max(o.newest, at), false
+		o.sure = o.sure || at >= o.newest-o.span
 	}
-	o.ahead = false
-	o.newest = max(o.newest, at)
 }
 
 // next is the earliest, if nothing that may still come is before it, or at the end of a
@@ -61,10 +74,10 @@ func (o *order) next(end bool) (Request, bool) {
 	} else {
 		at = o.queue[o.head].At
 	}
-	if !end && held <= o.most && at > o.newest-o.span {
+	if !end && held <= o.most && (at > o.newest-o.span || !o.sure) {
 		return Request{}, false
 	}
-	o.last = at
+	o.last, o.given = at, true
 	if stray {
 		return heap.Pop(&o.strays).(Request), true
 	}

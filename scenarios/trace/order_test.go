@@ -17,7 +17,9 @@ func ordered(o *order, ats []int64) (lines []int64) {
 		}
 	}
 	for i, at := range ats {
-		o.add(Request{At: at, Line: int64(i)})
+		if o.takes(at) {
+			o.add(Request{At: at, Line: int64(i)})
+		}
 		take(false)
 	}
 	take(true)
@@ -62,6 +64,9 @@ func TestOrderWhereClocksJump(t *testing.T) {
 	}{
 		{"years apart", []int64{0, 1, 9000 * day, 9000*day + 1, 9000*day + 2}, 10, []int64{0, 1, 2, 3, 4}, 0},
 		{"one line years ahead", []int64{0, 9000 * day, 1, 2 * second, 3 * second, 4 * second}, 10, []int64{0, 2, 3, 4, 5, 1}, 0},
+		{"the first line years ahead", []int64{9000 * day, 0, 2, 1, 3 * second}, 10, []int64{1, 3, 2, 4, 0}, 0},
+		{"two lines years ahead, not together", []int64{0, 1, 9000 * day, 5000 * day, 2, second, 3 * second}, 10, []int64{0, 1, 4, 5, 6, 3, 2}, 0},
+		{"years back for good", []int64{9000 * day, 9000*day + 1, 9000*day + second + 1, 9000*day + second + 2, 0, second}, 10, []int64{0, 1, 2, 3}, 2},
 		{"a clock that was set back", []int64{0, 5 * second, 9 * second, 10 * second, second, 2 * second, 11 * second}, 10, []int64{0, 1, 2, 3, 6}, 2},
 		{"back by little", []int64{5 * second, 4 * second, 6 * second}, 10, []int64{1, 0, 2}, 0},
 		{"before the first line", []int64{5 * second, 4 * second, second}, 10, []int64{1, 0}, 1},

@@ -42,6 +42,8 @@ type pattern struct {
 	head   string // before the first value
 	pieces []piece
 	has    field
+
+	completion bool // the stamp is of that
 }
 
 // compile makes a pattern of a log format as nginx ($remote_addr) or Apache (%h) has it.
@@ -79,7 +81,27 @@ func compile(source string) (*pattern, error) {
 		}
 		rest = rest[width:]
 	}
-	return &p, p.validate(source)
+	if err := p.validate(source); err != nil {
+		return nil, err
+	}
+	p.choose()
+	return &p, nil
+}
+
+// choose reads one stamp of a line, the finest.
+func (p *pattern) choose() {
+	best := -1
+	for i, piece := range p.pieces {
+		if piece.field == fieldStamp && (best < 0 || piece.finer > p.pieces[best].finer) {
+			best = i
+		}
+	}
+	for i := range p.pieces {
+		if p.pieces[i].field == fieldStamp && i != best {
+			p.pieces[i].meaning = meaning{}
+		}
+	}
+	p.completion = p.pieces[best].ends
 }
 
 // variable is the name at the start of a text, and how long it is written.

@@ -25,32 +25,52 @@ type source struct {
 	lines   *bufio.Reader
 	close   func() error
 	long    []byte
-	skipped bool // the line at hand was longer than LongestLine
+	skipped bool  // the line at hand was longer than LongestLine
+	number  int64 // of the line at hand, in its file
+	begun   bool  // a line of the file was not empty
 }
 
-// next is one line without its end, good until the next call; io.EOF after the last.
-func (s *source) next() ([]byte, error) {
+// logLine is one line of a file.
+type logLine struct {
+	text   []byte // without its end; of one that is too long the beginning
+	long   bool
+	first  bool // that is not empty
+	file   string
+	number int64 // from 1 on
+}
+
+// next is one line that is not empty, good until the next call; io.EOF after the last.
+func (s *source) next() (logLine, error) {
 	for {
 		if s.lines == nil {
 			if len(s.names) == 0 {
-				return nil, io.EOF
+				return logLine{}, io.EOF
 			}
 			if err := s.open(s.names[0]); err != nil {
-				return nil, err
+				return logLine{}, err
 			}
-			s.names = s.names[1:]
+			s.names, s.number, s.begun = s.names[1:], 0, false
 		}
 		line, err := s.line()
-		if err == nil || len(line) > 0 && errors.Is(err, io.EOF) {
-			return line, nil
+		s.number++
+		if s.number == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
+			first := !s.begun
+			s.begun = true
+			return logLine{line, s.skipped, first, s.name, s.number}, nil
+		}
+		if err == nil {
+			continue
 		}
 		closed := s.close()
 		s.lines = nil
 		if !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("read %s: %w", s.name, err)
+			return logLine{}, fmt.Errorf("read %s: %w", s.name, err)
 		}
 		if closed != nil {
-			return nil, fmt.Errorf("read %s: %w", s.name, closed)
+			return logLine{}, fmt.Errorf("read %s: %w", s.name, closed)
 		}
 	}
 }
@@ -65,12 +85,13 @@ func (s *source) line() ([]byte, error) {
 	s.long = append(s.long[:0], part...)
 	for errors.Is(err, bufio.ErrBufferFull) {
 		part, err = s.lines.ReadSlice('\n')
-		if room := LongestLine - len(s.long); len(part) > room {
-			part, s.skipped = part[:room], true
-		}
-		s.long = append(s.long, part...)
+		s.long = append(s.long, part[:min(len(part), LongestLine+2-len(s.long))]...) // with \r\n
 	}
-	return trimmed(s.long), err
+	line := trimmed(s.long)
+	if s.skipped = len(line) > LongestLine; s.skipped {
+		line = line[:LongestLine]
+	}
+	return line, err
 }
 
 func trimmed(line []byte) []byte {

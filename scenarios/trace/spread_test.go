@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 func TestPlace(t *testing.T) {
@@ -34,6 +35,62 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%d in tenth %d", n, tenth)
 		}
 	}
+}
+
+// Where durations were taken off, seconds overlap: what is placed is in order again.
+func TestPlaceWhereSecondsOverlap(t *testing.T) {
+	for s, want := range map[Spread][]int64{
+		Front: {0, 0, 300_000, 2 * second},
+		Even:  {250_000, 750_000, 800_000, 2_500_000},
+		Back:  {second - 1, second - 1, 1_299_999, 3*second - 1},
+	} {
+		requests := []Request{{At: 0}, {At: 0}, {At: 300_000}, {At: 2 * second}}
+		s.Place(requests, nil)
+		var ats []int64
+		for _, q := range requests {
+			ats = append(ats, q.At)
+		}
+		if diff := cmp.Diff(want, ats); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", s, diff)
+		}
+	}
+}
+
+// Batch after batch, a Placer places a log as if it were one batch; in order, each within
+// its uncertainty, and none is lost.
+func TestPlacer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.SampledFrom(Spreads).Draw(t, "spread")
+		span := rapid.SampledFrom([]int64{0, 1, 1000, second}).Draw(t, "uncertainty")
+		gaps := rapid.SliceOfN(rapid.SampledFrom([]int64{0, 0, 0, 1, 400, 300_000, 2 * second}), 0, 60).Draw(t, "gaps")
+		var log []Request
+		at := int64(5)
+		for i, gap := range gaps {
+			at += gap
+			log = append(log, Request{At: at, Line: int64(i)})
+		}
+		run := func(size func() int) (all []Request) {
+			p := &Placer{Spread: s, Uncertainty: span, Random: rand.New(rand.NewPCG(1, 2))}
+			for rest := log; len(rest) > 0; {
+				n := min(size(), len(rest))
+				all = append(all, p.Place(slices.Clone(rest[:n]))...)
+				rest = rest[n:]
+			}
+			return append(all, p.Rest()...)
+		}
+		all := run(func() int { return rapid.IntRange(1, 20).Draw(t, "batch") })
+		if diff := cmp.Diff(run(func() int { return len(log) }), all); diff != "" {
+			t.Fatalf("in batches (-want +got):\n%s", diff)
+		}
+		if len(all) != len(log) || !slices.IsSortedFunc(all, byArrival) {
+			t.Fatalf("%d of %d, or not in order", len(all), len(log))
+		}
+		for _, q := range all {
+			if moved := q.At - log[q.Line].At; moved < 0 || moved >= max(1, span) {
+				t.Fatalf("line %d is moved by %d", q.Line, moved)
+			}
+		}
+	})
 }
 
 func placed(s Spread, n int, random *rand.Rand) []int64 {

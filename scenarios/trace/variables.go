@@ -15,52 +15,60 @@ type reader func(value []byte, r *record) error
 type meaning struct {
 	field field
 	read  reader
+	ends  bool // a stamp of completion, not of arrival
+	finer int  // of two stamps in a line, the one with more is read
 }
 
 // variables of log formats that say something about who came when. All others are
 // read over.
 var variables = map[string]meaning{
-	"$remote_addr":    {fieldClient, readClient},
-	"$time_local":     {fieldStamp, stampBy(commonTime)},
-	"$time_iso8601":   {fieldStamp, stampBy(isoTime)},
-	"$msec":           {fieldStamp, stampBy(unixTime)},
-	"$request_time":   {fieldDuration, durationIn(1e6)},
-	"$request":        {fieldRequest, readRequest},
-	"$request_method": {fieldMethod, readMethod},
-	"$request_uri":    {fieldTarget, readTarget},
-	"$uri":            {fieldTarget, readTarget},
-	"$host":           {fieldHost, readHost},
-	"$status":         {fieldStatus, readStatus},
+	"$remote_addr":    {field: fieldClient, read: readClient},
+	"$time_local":     {field: fieldStamp, read: stampBy(commonTime), ends: true},
+	"$time_iso8601":   {field: fieldStamp, read: stampBy(isoTime), ends: true},
+	"$msec":           {field: fieldStamp, read: stampBy(unixTime), ends: true, finer: 3},
+	"$request_time":   {field: fieldDuration, read: durationIn(1e6)},
+	"$request":        {field: fieldRequest, read: readRequest},
+	"$request_method": {field: fieldMethod, read: readMethod},
+	"$request_uri":    {field: fieldTarget, read: readTarget},
+	"$uri":            {field: fieldTarget, read: readTarget},
+	"$host":           {field: fieldHost, read: readHost},
+	"$status":         {field: fieldStatus, read: readStatus},
 
 	// Envoy, as its documentation lists the default format.
-	"$start_time":   {fieldStamp, stampBy(isoTime)}, // of arrival
-	"$envoy_method": {fieldMethod, readMethod},
-	"$envoy_path":   {fieldTarget, readTarget},
-	"$xff":          {fieldClient, readLastHop},
+	"$start_time":   {field: fieldStamp, read: stampBy(isoTime), finer: 4},
+	"$envoy_method": {field: fieldMethod, read: readMethod},
+	"$envoy_path":   {field: fieldTarget, read: readTarget},
+	"$xff":          {field: fieldClient, read: readLastHop},
 
 	// An application load balancer of AWS. What is named time there is when the response
 	// was made.
-	"$creation_time": {fieldStamp, stampBy(isoTime)},
-	"$client_port":   {fieldClient, readPeer},
-	"$alb_request":   {fieldRequest, readURLRequest},
+	"$creation_time": {field: fieldStamp, read: stampBy(isoTime), finer: 4},
+	"$client_port":   {field: fieldClient, read: readPeer},
+	"$alb_request":   {field: fieldRequest, read: readURLRequest},
 
-	"%h":       {fieldClient, readClient},
-	"%a":       {fieldClient, readClient},
-	"%t":       {fieldStamp, stampBy(bracketed)},
-	"%{msec}t": {fieldStamp, stampBy(unixTime)},
-	"%{usec}t": {fieldStamp, stampBy(unixTime)},
-	"%{sec}t":  {fieldStamp, stampBy(unixTime)},
-	"%r":       {fieldRequest, readRequest},
-	"%m":       {fieldMethod, readMethod},
-	"%U":       {fieldTarget, readTarget},
-	"%v":       {fieldHost, readHost},
-	"%V":       {fieldHost, readHost},
-	"%s":       {fieldStatus, readStatus},
-	"%D":       {fieldDuration, durationIn(1)},
-	"%T":       {fieldDuration, durationIn(1e6)},
-	"%{us}T":   {fieldDuration, durationIn(1)},
-	"%{ms}T":   {fieldDuration, durationIn(1e3)},
-	"%{s}T":    {fieldDuration, durationIn(1e6)},
+	"%h":             {field: fieldClient, read: readClient},
+	"%a":             {field: fieldClient, read: readClient},
+	"%t":             {field: fieldStamp, read: stampBy(bracketed)},
+	"%{sec}t":        {field: fieldStamp, read: stampBy(unixTime)},
+	"%{msec}t":       {field: fieldStamp, read: stampBy(unixTime), finer: 3},
+	"%{usec}t":       {field: fieldStamp, read: stampBy(unixTime), finer: 6},
+	"%{begin:sec}t":  {field: fieldStamp, read: stampBy(unixTime)},
+	"%{begin:msec}t": {field: fieldStamp, read: stampBy(unixTime), finer: 3},
+	"%{begin:usec}t": {field: fieldStamp, read: stampBy(unixTime), finer: 6},
+	"%{end:sec}t":    {field: fieldStamp, read: stampBy(unixTime), ends: true},
+	"%{end:msec}t":   {field: fieldStamp, read: stampBy(unixTime), ends: true, finer: 2},
+	"%{end:usec}t":   {field: fieldStamp, read: stampBy(unixTime), ends: true, finer: 5},
+	"%r":             {field: fieldRequest, read: readRequest},
+	"%m":             {field: fieldMethod, read: readMethod},
+	"%U":             {field: fieldTarget, read: readTarget},
+	"%v":             {field: fieldHost, read: readHost},
+	"%V":             {field: fieldHost, read: readHost},
+	"%s":             {field: fieldStatus, read: readStatus},
+	"%D":             {field: fieldDuration, read: durationIn(1)},
+	"%T":             {field: fieldDuration, read: durationIn(1e6)},
+	"%{us}T":         {field: fieldDuration, read: durationIn(1)},
+	"%{ms}T":         {field: fieldDuration, read: durationIn(1e3)},
+	"%{s}T":          {field: fieldDuration, read: durationIn(1e6)},
 }
 
 // standingFor are the variables of a field, in order.
@@ -185,7 +193,7 @@ func readHost(b []byte, r *record) error {
 }
 
 func readStatus(b []byte, r *record) error {
-	if string(b) == "-" {
+	if string(b) == "-" || len(b) == 0 {
 		return nil
 	}
 	n, ok := digits(b)
