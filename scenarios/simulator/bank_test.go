@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,41 +10,32 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 )
 
-// Each decision of each limit is that of the model, for keys that take turns.
-func TestDecidersAreTheModels(t *testing.T) {
+// Each decision of each limit is that of the model, for keys that take turns and are
+// forgotten now and then.
+func TestBanksAreTheModels(t *testing.T) {
 	for _, a := range limiter.Algorithms {
 		t.Run(a.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				window := rapid.SampledFrom([]int64{1000, 1009, 999_983, 1_000_000, 60_000_000}).Draw(t, "window")
-				limits := rapid.SliceOfNDistinct(rapid.Int64Range(0, 40), 1, 5, rapid.ID).Draw(t, "limits")
+				window := rapid.SampledFrom([]int64{1000, 1009, 60_000_000}).Draw(t, "window")
+				limits := rapid.SliceOfNDistinct(rapid.Int64Range(0, 20), 1, 5, rapid.ID).Draw(t, "limits")
 				slices.Sort(limits)
-				w := time.Duration(window) * time.Microsecond
-				d, err := newDecider(a.Name, w, limits)
+				g := Grid{Algorithms: []string{a.Name}, Windows: []time.Duration{time.Duration(window) * time.Microsecond}, Limits: limits, Keys: []Key{PerClient}}
+				s, err := New(g, Options{Workers: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
-				const keys = 2
-				trail := newTrail(len(limits), window, 1_000_000)
-				d.grow(keys)
-				trail.grow(keys)
-				var states [keys][]any
-				for k := range states {
-					for range limits {
-						states[k] = append(states[k], a.Model.Init())
-					}
-				}
-				at := rapid.Int64Range(1e15, 1e15+2*window).Draw(t, "start")
-				for range rapid.IntRange(1, 200).Draw(t, "requests") {
-					at += rapid.OneOf(rapid.Int64Range(0, 2), rapid.Int64Range(0, window/10+1), rapid.Int64Range(0, 3*window)).Draw(t, "gap")
-					key := rapid.IntRange(0, keys-1).Draw(t, "key")
-					got := d.step(key, at, trail.behind(key, at))
-					trail.add(key, at, got)
-					for i, limit := range limits {
-						state, decision := a.Model.Step(limiter.Limit{Max: limit, Window: w}, states[key][i], limiter.Request{At: time.UnixMicro(at)})
-						states[key][i] = state
-						if decision.Allowed != got.Has(i) {
-							t.Fatalf("limit %d in %s at %d: admitted %t, the model says %t", limit, w, at, got.Has(i), decision.Allowed)
-						}
+				models := map[[2]int64]any{}
+				gaps := rapid.OneOf(
+					rapid.Just[int64](0), rapid.Int64Range(0, 3), rapid.Int64Range(0, window/10), rapid.Int64Range(0, 3*window),
+					rapid.Map(rapid.SampledFrom(limits), func(limit int64) int64 { return window / max(limit, 1) }),
+					rapid.Just(window-1), rapid.Just(window), rapid.Just(2*window),
+				)
+				at := rapid.OneOf(rapid.Int64Range(0, window), rapid.Int64Range(1e15, 1e15+2*window)).Draw(t, "start")
+				for range rapid.IntRange(5, 60).Draw(t, "bursts") {
+					at += gaps.Draw(t, "gap")
+					e := Event{At: at, Client: uint32(rapid.IntRange(0, 1).Draw(t, "client"))}
+					for range rapid.IntRange(1, 12).Draw(t, "times") {
+						decideBoth(t, s, a, models, e)
 					}
 				}
 			})
@@ -53,103 +43,68 @@ func TestDecidersAreTheModels(t *testing.T) {
 	}
 }
 
-// What a trail says of the past is what a slow count says.
-func TestTrailCounts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		spans := []int64{rapid.Int64Range(1, 100).Draw(t, "window"), rapid.Int64Range(1, 100).Draw(t, "short")}
-		trail := newTrail(2, spans...)
-		trail.grow(1)
-		var all []admitted
-		var peaks [2][2]int32
-		at := int64(1000)
-		for range rapid.IntRange(1, 300).Draw(t, "requests") {
-			at += rapid.Int64Range(0, 30).Draw(t, "gap")
-			if rapid.IntRange(0, 50).Draw(t, "forget") == 0 {
-				trail.forget(0)
-				all = nil
-			}
-			behind := trail.behind(0, at)
-			for i := range 2 {
-				if want := within(all, at, spans[0], i); behind[i] != want {
-					t.Fatalf("at %d: %d in the window by limit %d, want %d", at, behind[i], i, want)
-				}
-			}
-			by := Mask(rapid.IntRange(0, 3).Draw(t, "by"))
-			trail.add(0, at, by)
-			all = append(all, admitted{at, by})
-			for s, span := range spans {
-				for i := range 2 {
-					if by.Has(i) {
-						peaks[s][i] = max(peaks[s][i], within(all, at, span, i))
-					}
-				}
-			}
-		}
-		for s := range spans {
-			if !slices.Equal(trail.peaks[s], peaks[s][:]) {
-				t.Fatalf("peaks %v, want %v", trail.peaks[s], peaks[s])
-			}
-		}
-	})
-}
-
-// within counts what a limit admitted in (at − span, at].
-func within(all []admitted, at, span int64, limit int) (n int32) {
-	for _, e := range all {
-		if e.at > at-span && e.by.Has(limit) {
-			n++
-		}
+// decideBoth lets a simulation and the models decide a request.
+func decideBoth(t *rapid.T, s *Simulation, a limiter.Algorithm, models map[[2]int64]any, e Event) {
+	if err := s.Add([]Event{e}); err != nil {
+		t.Fatal(err)
 	}
-	return n
-}
-
-func TestDecidersRefused(t *testing.T) {
-	for _, row := range []struct {
-		algorithm string
-		window    time.Duration
-		limits    []int64
-		want      string
-	}{
-		{"leaky", time.Minute, []int64{1}, `algorithm "leaky": want one of [fixed log log-packed counter counter-strict gcra]`},
-		{"log", time.Minute, nil, "0 limits: want 1 to 64, from the lowest up"},
-		{"log", time.Minute, []int64{2, 1}, "2 limits: want 1 to 64, from the lowest up"},
-		{"log", time.Minute, make([]int64, 65), "65 limits"},
-		{"log", time.Minute, []int64{-1}, "limit -1/1m"},
-		{"log", 0, []int64{1}, "window"},
-		{"fixed", time.Minute, []int64{1 << 31}, "limit 2147483648"},
-	} {
-		if _, err := newDecider(row.algorithm, row.window, row.limits); err == nil || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("%s %v in %s: %v, want %q", row.algorithm, row.limits, row.window, err, row.want)
+	bank := s.budgets[0].banks[a.Family()]
+	for i, max := range s.grid.Limits {
+		key := [2]int64{int64(e.Client), max}
+		if models[key] == nil {
+			models[key] = a.Model.Init()
+		}
+		state, d := a.Model.Step(limiter.Limit{Max: max, Window: s.grid.Windows[0]}, models[key], limiter.Request{At: time.UnixMicro(e.At)})
+		models[key] = state
+		if refused := bank.refused[0]>>i&1 == 1; refused == d.Allowed {
+			t.Fatalf("limit %d in %s at %d: refused %t, the model says %t", max, s.grid.Windows[0], e.At, refused, !d.Allowed)
 		}
 	}
 }
 
-// A decision is one limit of one algorithm, so that a step is as many as there are limits.
-func BenchmarkDeciders(b *testing.B) {
-	limits := make([]int64, 20)
-	for i := range limits {
-		limits[i] = int64(10 * (i + 1))
+// However long a log is, what is remembered is of two windows.
+func TestMemoryIsOfTheWindow(t *testing.T) {
+	g := Grid{Algorithms: []string{"counter", "gcra"}, Windows: []time.Duration{time.Second}, Limits: []int64{0, 1, 5}, Keys: []Key{PerRoute}}
+	s, err := New(g, Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
 	}
-	const keys = 1000
-	for _, a := range limiter.Algorithms {
-		if a.DecidesAs != "" {
-			continue
+	// One client asks all the time, and others once each, four a window; each of the
+	// first hundred is busy meanwhile.
+	at := int64(1e15)
+	for client := range uint32(5000) {
+		at += 250_000
+		more := []Event{{At: at, Client: 0}}
+		for range 1 + 100/(client+1) {
+			more = append(more, Event{At: at, Client: client + 1})
 		}
-		b.Run(a.Name, func(b *testing.B) {
-			d, err := newDecider(a.Name, time.Minute, limits)
-			if err != nil {
-				b.Fatal(err)
+		if err := s.Add(more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := s.budgets[0]
+	if n := len(b.ledger.slots); n != 9 { // the last eight, and one
+		t.Errorf("%d slots", n)
+	}
+	if n := len(b.ledger.places.pairs); n != 9 {
+		t.Errorf("%d pairs", n)
+	}
+	for name, bank := range b.banks {
+		if n := len(bank.rows.all); n != 10 {
+			t.Errorf("%s: %d rows", name, n)
+		}
+		for _, row := range bank.rows.all {
+			if len(row.ring) > 64 {
+				t.Errorf("%s: a row remembers %d requests", name, len(row.ring))
 			}
-			trail := newTrail(len(limits), 60_000_000, 1_000_000)
-			d.grow(keys)
-			trail.grow(keys)
-			at := int64(1e15)
-			b.ResetTimer()
-			for i := 0; i < b.N; i += len(limits) {
-				at += 600
-				key := i / 20 * 7919 % keys
-				trail.add(key, at, d.step(key, at, trail.behind(key, at)))
-			}
-		})
+		}
+	}
+	for _, slot := range b.ledger.slots {
+		if len(slot.ring) > 64 {
+			t.Errorf("a slot remembers %d requests", len(slot.ring))
+		}
+	}
+	if n := len(b.banks["gcra"].decider.(*cells).owed) / 3; n > 10 {
+		t.Errorf("%d backlogs", n)
 	}
 }
