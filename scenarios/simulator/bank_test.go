@@ -31,7 +31,7 @@ func TestBanksAreTheModels(t *testing.T) {
 					rapid.Just(window-1), rapid.Just(window), rapid.Just(2*window),
 				)
 				at := rapid.OneOf(rapid.Int64Range(0, window), rapid.Int64Range(1e15, 1e15+2*window)).Draw(t, "start")
-				for range rapid.IntRange(5, 60).Draw(t, "bursts") {
+				for range rapid.IntRange(20, 100).Draw(t, "bursts") {
 					at += gaps.Draw(t, "gap")
 					e := Event{At: at, Client: uint32(rapid.IntRange(0, 1).Draw(t, "client"))}
 					for range rapid.IntRange(1, 12).Draw(t, "times") {
