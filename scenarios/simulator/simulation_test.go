@@ -161,7 +161,7 @@ func TestHoldings(t *testing.T) {
 		}
 		at += second / 8
 	}
-	all = append(all, sim.Event{At: at + 2*second, Client: 3}) // alone, and yet the same life
+	all = append(all, sim.Event{At: at + 2*second, Client: 2}) // alone, and yet the same life
 	for i := range 129 {
 		all = append(all, sim.Event{At: at + 3*second + int64(i), Client: 4}) // the old ones have left
 	}
