@@ -26,6 +26,7 @@ var floors = []floor{
 	{"scenarios/oracle", "judging is pure", []string{"scenarios", "limiter", "limiter/edge"}},
 	{"scenarios/runner", "the runner knows limiters, not what is behind them", []string{"scenarios", "limiter"}},
 	{"scenarios/trace", "a log is read without a socket, and judged by nobody", []string{"scenarios", "limiter", "limiter/identity"}},
+	{"scenarios/crowd", "traffic is made up without knowing who looks at it", nil},
 	{"scenarios/simulator", "deciding fast needs no Redis and no log", []string{"scenarios", "limiter"}},
 	{"scenarios/target", "targets meet backends here and nowhere below cmd", []string{
 		"scenarios", "limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty",
@@ -35,8 +36,9 @@ var floors = []floor{
 	{"report/stats", "statistics know nothing of what is measured", nil},
 	{"cmd", "cmd is where everything meets", []string{
 		"limiter", "limiter/audit", "limiter/backend", "limiter/edge", "limiter/faulty", "limiter/httplimit", "limiter/identity",
-		"limiter/openmetrics", "scenarios", "scenarios/oracle", "scenarios/runner", "scenarios/target", "report", "cmd/demo",
+		"limiter/openmetrics", "scenarios", "scenarios/crowd", "scenarios/oracle", "scenarios/runner", "scenarios/simulator", "scenarios/target", "scenarios/trace", "report", "cmd/demo", "cmd/tuning",
 	}},
+	{"cmd/tuning", "a log, a simulator and a report meet without a Redis", []string{"limiter", "scenarios", "scenarios/simulator", "scenarios/trace", "report"}},
 	{"cmd/demo", "what is shot at knows nothing of who shoots", []string{"limiter"}},
 	{"", "main only calls cmd", []string{"cmd"}},
 }

@@ -30,18 +30,25 @@ type initOptions struct {
 	algorithms []string
 	limit      string
 	force      bool
+	log        logOptions
 }
 
 func initCommand(a *app) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a commented scenario and a workflow that runs it",
+		Short: "Write a commented scenario and a workflow that runs it, or an access log",
 		Long: `Init writes rlbench.yaml and rlbench-ci.yml into a folder, the current one unless
 another is named. A folder that does not exist is made; the one around it has to
 exist. Both files are written or none, and neither replaces one that is there
-unless --force says so.`,
+unless --force says so.
+
+With --log it writes an access log of a made-up video API instead, to try rlbench
+tune with, and access.truth.csv, which says what each client is: people, scrapers
+that wait for the edge of a minute, cron jobs, crawlers, and addresses with many
+people behind them.`,
 		Example: `  rlbench init
+  rlbench init --log nginx
   rlbench init bench --limit 10/1s --algorithm log,counter`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -52,10 +59,16 @@ unless --force says so.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
+			}
+			if err := o.log.apart(c); err != nil {
+				return err
+			}
+			if c.Flags().Changed("log") {
+				return o.log.write(a, dir, o.force)
 			}
 			return o.run(a, dir)
 		},
@@ -65,6 +78,7 @@ unless --force says so.`,
 	f.StringVarP(&o.limit, "limit", "l", "100/1m", "limit of the scenario")
 	f.BoolVar(&o.force, "force", false, "replace files that are there")
 	complete(c, "algorithm", limiterNames)
+	o.log.flags(c)
 	return c
 }
 

@@ -143,5 +143,5 @@ what it cost.
 
 // commands is the table of all commands. To add one, add its row.
 var commands = []func(*app) *cobra.Command{
-	runCommand, planCommand, serveCommand, listCommand, showCommand, validateCommand, initCommand, reportCommand, compareCommand, calibrateCommand, auditCommand, selftestCommand, doctorCommand, versionCommand,
+	runCommand, planCommand, serveCommand, listCommand, showCommand, validateCommand, initCommand, reportCommand, compareCommand, calibrateCommand, auditCommand, selftestCommand, doctorCommand, tuneCommand, versionCommand,
 }

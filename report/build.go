@@ -87,7 +87,7 @@ func grouped(cases []Case) [][]*Case {
 // begun sets how many runs there are: an interrupt leaves fewer than were planned.
 func (s *Scenario) begun(runs int) {
 	if runs = max(runs, 1); runs < s.Runs {
-		s.Runs, s.PlannedRuns = runs, s.Runs
+		s.Runs, s.PlannedRuns = runs, max(s.PlannedRuns, s.Runs)
 	}
 }
 
@@ -161,13 +161,16 @@ func rowOf(c *Case, phase int) Row {
 	if c.Attempts > 1 {
 		row.Attempts = c.Attempts
 	}
-	if p := c.Judgement.Promise; p != nil {
+	if p := c.Judgement.Promise; p != nil && !row.idle() {
 		row.Promise = &Promise{MaxInWindow: p.MaxInWindow, Kept: p.Kept}
 	}
 	row.Redis = c.Cost
 	row.profiled(c.Profile)
 	return row
 }
+
+// idle reports whether nothing was sent of what was planned.
+func (row *Row) idle() bool { return row.Planned > 0 && row.Missed == row.Planned }
 
 // decidedElsewhere sets what others than the limiter decided, and how it came back.
 func (row *Row) decidedElsewhere(m scenarios.Measures) {

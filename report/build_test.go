@@ -155,6 +155,43 @@ func TestRunsThatWereNotMade(t *testing.T) {
 	}
 }
 
+// A result that a kill cut off in the middle of a case is what the cases before it are; one of
+// an interrupt that earlier versions wrote counts runs that were never made.
+func TestTornResults(t *testing.T) {
+	var b bytes.Buffer
+	r := fixtureNamed(t, "runs")
+	s, err := report.NewStream(&b, report.Input{Command: r.Command, Started: r.Started, Env: r.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var complete int
+	for _, c := range cases(t, 2) {
+		complete = b.Len()
+		if err := s.Add(&c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, end := range []int{complete, complete + 1, complete + (b.Len()-complete)/2, b.Len() - 2} {
+		torn, err := report.Decode(b.Bytes()[:end])
+		if err != nil {
+			t.Fatalf("%d bytes: %v", end, err)
+		}
+		whole, err := report.Decode(b.Bytes()[:complete])
+		if err != nil || len(torn.Rows) != len(whole.Rows) || len(torn.Findings) != len(whole.Findings) || len(torn.Rows) == 0 {
+			t.Errorf("%d of %d bytes: %d rows and %d findings, want %d and %d (%v)", end, b.Len(), len(torn.Rows), len(torn.Findings), len(whole.Rows), len(whole.Findings), err)
+		}
+	}
+	if all, err := report.Decode(b.Bytes()); err != nil || all.Scenarios[0].Runs != 2 {
+		t.Errorf("all of it: %v", err)
+	}
+	old := clone(t, fixtureNamed(t, "cut-short"))
+	old.Scenarios[0].Runs, old.Scenarios[0].PlannedRuns = 20, 0
+	again, err := report.Decode(render(t, "json", old, report.Options{}))
+	if err != nil || again.Scenarios[0].Runs != 2 || again.Scenarios[0].PlannedRuns != 20 {
+		t.Errorf("an earlier version's: %v, %+v", err, again.Scenarios)
+	}
+}
+
 // What the failure policy decides, at once, is no service of the limiter.
 func TestPolicyIsNoService(t *testing.T) {
 	r := fixtureNamed(t, "outage-open")

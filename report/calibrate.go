@@ -67,9 +67,10 @@ func Calibrate(r *Report, alpha float64) (*Calibration, error) {
 		return nil, fmt.Errorf("calibrate: the times of an emulator are not those of a Redis")
 	}
 	samples := map[int][]float64{}
-	for _, s := range subjects(r) {
+	runs := comparableRuns(r)
+	for _, s := range runs.subjects {
 		for _, m := range comparedTimes {
-			values := runsOf(r, s, m)
+			values := valuesOf(runs.rows[s], m)
 			if len(values) < 4 {
 				continue
 			}

@@ -107,18 +107,18 @@ func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
 		Schema: ComparisonSchema, Alpha: o.Alpha, MinEffect: o.MinEffect,
 		Old: side(before), New: side(after), Rows: []Compared{}, Missing: []Subject{}, Added: []Subject{}, Notes: []string{},
 	}
-	olds, news := subjects(before.Report), subjects(after.Report)
-	for _, s := range olds {
-		if !slices.Contains(news, s) {
+	olds, news := comparableRuns(before.Report), comparableRuns(after.Report)
+	for _, s := range olds.subjects {
+		if news.rows[s] == nil {
 			c.Missing = append(c.Missing, s)
 			continue
 		}
 		for _, m := range comparedMetrics(before.Report) {
-			c.add(s, m, before.Report, after.Report)
+			c.add(s, m, olds.rows[s], news.rows[s])
 		}
 	}
-	for _, s := range news {
-		if !slices.Contains(olds, s) {
+	for _, s := range news.subjects {
+		if olds.rows[s] == nil {
 			c.Added = append(c.Added, s)
 		}
 	}
@@ -169,21 +169,33 @@ func OtherMachine(a, b Env) string {
 
 func (row *Row) subject() Subject { return Subject{row.Scenario, row.Limiter, row.Control} }
 
-// subjects are the limiters of a report.
-func subjects(r *Report) []Subject {
-	var all []Subject
-	for _, row := range r.Rows {
-		if s := row.subject(); !slices.Contains(all, s) {
-			all = append(all, s)
+// comparedRuns are the runs of each limiter of a report, in order. A run that was cut short is
+// none: it says what was interrupted and not what the limiter does.
+type comparedRuns struct {
+	subjects []Subject
+	rows     map[Subject][]*Row
+}
+
+func comparableRuns(r *Report) comparedRuns {
+	all := comparedRuns{rows: map[Subject][]*Row{}}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Run == 0 || row.Phase != "" || row.idle() || r.Interrupted && row.Missed > 0 {
+			continue
 		}
+		s := row.subject()
+		if all.rows[s] == nil {
+			all.subjects = append(all.subjects, s)
+		}
+		all.rows[s] = append(all.rows[s], row)
 	}
 	return all
 }
 
 // add compares one metric, as far as counts go.
-func (c *Comparison) add(s Subject, m comparedMetric, before, after *Report) {
+func (c *Comparison) add(s Subject, m comparedMetric, before, after []*Row) {
 	d := Compared{Subject: s, Metric: m.name, Unit: m.unit, Better: m.better, Change: ChangeSame}
-	d.samples = [2][]float64{runsOf(before, s, m), runsOf(after, s, m)}
+	d.samples = [2][]float64{valuesOf(before, m), valuesOf(after, m)}
 	d.OldRuns, d.NewRuns = len(d.samples[0]), len(d.samples[1])
 	if d.OldRuns == 0 || d.NewRuns == 0 {
 		return // not measured in one of them
@@ -199,14 +211,10 @@ func (c *Comparison) add(s Subject, m comparedMetric, before, after *Report) {
 	c.Rows = append(c.Rows, d)
 }
 
-// runsOf are the values of a metric, one for each run.
-func runsOf(r *Report, s Subject, m comparedMetric) []float64 {
+// valuesOf are the values of a metric, one for each run.
+func valuesOf(rows []*Row, m comparedMetric) []float64 {
 	var values []float64
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		if row.Run == 0 || row.Phase != "" || row.subject() != s {
-			continue
-		}
+	for _, row := range rows {
 		if v := m.of(row); v.known {
 			values = append(values, v.number)
 		}

@@ -14,12 +14,12 @@ import (
 // new report, an error; what got better passes.
 func renderComparisonJUnit(w io.Writer, c *Comparison, _ Options) error {
 	all := junitSuites{Name: "rlbench compare", Time: seconds(0)}
+	places := map[string]int{}
 	at := func(name string) *junitSuite {
-		for i := range all.Suites {
-			if all.Suites[i].Name == printable(name) {
-				return &all.Suites[i]
-			}
+		if i, ok := places[name]; ok {
+			return &all.Suites[i]
 		}
+		places[name] = len(all.Suites)
 		all.Suites = append(all.Suites, junitSuite{
 			Name: printable(name), Timestamp: c.New.Started.Format(time.DateOnly + "T15:04:05"),
 			Properties: []junitProperty{{"old", printable(c.Old.Name)}, {"new", printable(c.New.Name)}, {"alpha", value{c.Alpha, true}.String()}, {"min-effect", strings.TrimPrefix(share(c.MinEffect), "+")}},

@@ -271,6 +271,27 @@ func TestCompareSaysWhatItIs(t *testing.T) {
 	}
 }
 
+// An interrupt is no regression: a run that was cut short says nothing of its limiter.
+func TestInterruptedRunsAreNotCompared(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	before := measuredRuns("old.json", r, 3, nil)
+	after := measuredRuns("new.json", r, 3, func(limiter string, run int, row *report.Row) {
+		if run == 3 || limiter == "log" {
+			row.Admitted, row.Denied, row.Missed = row.Admitted/2, 0, row.Planned-row.Admitted/2
+		}
+	})
+	after.Interrupted = true
+	c := compared(t, before, after, usual)
+	for _, d := range c.Rows {
+		if d.Change == report.ChangeWorse || d.Limiter == "log" || d.NewRuns != 2 {
+			t.Errorf("%+v", d)
+		}
+	}
+	if len(c.Missing) != 1 || c.Missing[0].Limiter != "log" || c.Verdict != scenarios.Inconclusive {
+		t.Errorf("missing %v, verdict %s", c.Missing, c.Verdict)
+	}
+}
+
 func renderComparison(t *testing.T, format string, c *report.Comparison, o report.Options) []byte {
 	t.Helper()
 	write, err := report.ComparisonFormats.Named(format)

@@ -65,6 +65,21 @@ var env = report.Env{
 
 func build(t *testing.T, e experiment) *report.Report {
 	t.Helper()
+	r, err := report.Build(input(t, e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// cases are some runs of a log.
+func cases(t *testing.T, runs int) []report.Case {
+	t.Helper()
+	return input(t, experiment{builtin: "boundary-burst", limiters: []limiter.Algorithm{limiter.Log}, runs: runs}).Cases
+}
+
+func input(t *testing.T, e experiment) report.Input {
+	t.Helper()
 	b, err := scenarios.BuiltinNamed(e.builtin)
 	if err != nil {
 		t.Fatal(err)
@@ -128,11 +143,7 @@ func build(t *testing.T, e experiment) *report.Report {
 			})
 		}
 	}
-	r, err := report.Build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return in
 }
 
 // made are the fixtures, once they are made: nobody changes them.

@@ -27,21 +27,41 @@ var (
 	//go:embed page.js
 	pageScript string
 
-	pageTemplate = template.Must(template.New("page").Parse(pageSource))
+	//go:embed tuning.tmpl
+	tuningSource string
+	//go:embed tuning.css
+	tuningStyle string
+
+	pageTemplate = template.Must(template.Must(template.New("page").Parse(pageSource)).Parse(tuningSource))
 )
 
-// page is a report as a page shows it.
-type page struct {
+// frame is what all pages have.
+type frame struct {
 	Title, Verdict, Summary string
 	Reasons                 []scenarios.Reason
-	Scenarios               []entry
-	Sections                []template.HTML
 	Environment             []grid
 	Command                 string
-	Left                    string // what was left out
 	Policy                  string // what the page may load: itself
 	Style                   template.CSS
 	Script                  template.JS
+}
+
+// framed is a frame with a style sheet, and the policy that allows it and the script.
+func framed(title string, verdict scenarios.Verdict, reasons []scenarios.Reason, style string) frame {
+	f := frame{Title: "rlbench" + printable(title), Verdict: string(verdict), Style: template.CSS(style), Script: template.JS(pageScript)}
+	f.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '" + hashOf(style) + "'; script-src '" + hashOf(pageScript) + "'"
+	for _, reason := range reasons {
+		f.Reasons = append(f.Reasons, scenarios.Reason{Code: printable(reason.Code), Message: printable(reason.Message), Hint: printable(reason.Hint)})
+	}
+	return f
+}
+
+// page is a report as a page shows it.
+type page struct {
+	frame
+	Scenarios []entry
+	Sections  []template.HTML
+	Left      string // what was left out
 }
 
 // entry is a scenario in the list of them.
@@ -52,15 +72,8 @@ type entry struct {
 
 // renderHTML writes one page that needs nothing else: no network, no other file.
 func renderHTML(w io.Writer, r *Report, _ Options) error {
-	p := page{
-		Title: "rlbench: " + printable(title(r)), Verdict: string(r.Verdict), Summary: summary(r),
-		Environment: environment(r), Command: shellCommand(r.Command),
-		Style: template.CSS(chart.Style + pageStyle), Script: template.JS(pageScript),
-	}
-	p.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '" + hashOf(string(p.Style)) + "'; script-src '" + hashOf(pageScript) + "'"
-	for _, reason := range reasonsOnce(r) {
-		p.Reasons = append(p.Reasons, scenarios.Reason{Code: printable(reason.Code), Message: printable(reason.Message), Hint: printable(reason.Hint)})
-	}
+	p := page{frame: framed(": "+title(r), r.Verdict, reasonsOnce(r), chart.Style+pageStyle)}
+	p.Summary, p.Environment, p.Command = summary(r), environment(r), shellCommand(r.Command)
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		failed, unsure := notPassed(r, s)
@@ -69,13 +82,13 @@ func renderHTML(w io.Writer, r *Report, _ Options) error {
 			Failed: strings.Join(failed, ", "), Unsure: strings.Join(unsure, ", "),
 		})
 	}
-	frame := p // at its longest: all scenarios with a link, and all that may be left out
-	frame.Scenarios, frame.Left = slices.Clone(p.Scenarios), leftOut(make([]amount, len(r.Scenarios)))
-	for i := range frame.Scenarios {
-		frame.Scenarios[i].Shown = true
+	bare := p // at its longest: all scenarios with a link, and all that may be left out
+	bare.Scenarios, bare.Left = slices.Clone(p.Scenarios), leftOut(make([]amount, len(r.Scenarios)))
+	for i := range bare.Scenarios {
+		bare.Scenarios[i].Shown = true
 	}
 	var empty bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&empty, "page", frame); err != nil {
+	if err := pageTemplate.ExecuteTemplate(&empty, "page", bare); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
 	if err := p.fill(r, pageSize-empty.Len()); err != nil {

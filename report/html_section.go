@@ -78,7 +78,7 @@ func cardsOf(s *Scenario, rows []Row) []card {
 			Limiter: limiterCell(row), Verdict: string(row.Verdict), Admitted: upTo(row.Admitted, row.Unknown),
 			Of: number(row.Planned-row.Missed) + inRuns(s), Peak: upTo(row.PeakInWindow, row.Unknown), Promise: promiseCell(row),
 		}
-		if row.Planned > 0 && row.Missed == row.Planned {
+		if row.idle() {
 			all = append(all, card{Limiter: limiterCell(row), Verdict: string(row.Verdict), Unsent: fmt.Sprintf("not sent (0 of %d)", row.Planned)})
 			continue
 		}

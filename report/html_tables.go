@@ -184,16 +184,20 @@ func environment(r *Report) []grid {
 		if len(r.machines()) > 1 {
 			caption = fmt.Sprintf("Machine %d", i+1)
 		}
-		all = append(all, gridOf(caption, []string{"what", "value"}, [][]string{
-			{"rlbench", e.Rlbench},
-			{"go", e.Go},
-			{"system", e.OS + "/" + e.Arch},
-			{"processor", e.CPU},
-			{"cores", strconv.Itoa(e.Cores)},
-			{"redis", server(e.Redis)},
-			{"mode", e.Redis.Mode},
-			{"maxmemory-policy", e.Redis.MaxmemoryPolicy},
-		}, []bool{true, true}))
+		all = append(all, machineGrid(caption, e))
 	}
 	return all
+}
+
+func machineGrid(caption string, e Env) grid {
+	return gridOf(caption, []string{"what", "value"}, [][]string{
+		{"rlbench", e.Rlbench},
+		{"go", e.Go},
+		{"system", e.OS + "/" + e.Arch},
+		{"processor", e.CPU},
+		{"cores", strconv.Itoa(e.Cores)},
+		{"redis", server(e.Redis)},
+		{"mode", e.Redis.Mode},
+		{"maxmemory-policy", e.Redis.MaxmemoryPolicy},
+	}, []bool{true, true})
 }

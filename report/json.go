@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/rlbench/rlbench/scenarios"
 )
@@ -101,7 +102,22 @@ func Decode(data []byte) (*Report, error) {
 			return nil, fmt.Errorf("decode report: scenario %s: %w", s.Name, err)
 		}
 	}
+	if r.Interrupted {
+		r.recount()
+	}
 	return r, r.knownVerdicts()
+}
+
+// recount takes runs that were never begun out of a result that was interrupted.
+func (r *Report) recount() {
+	runs := map[string]int{}
+	for _, row := range r.Rows {
+		runs[row.Scenario] = max(runs[row.Scenario], row.Run)
+	}
+	for i := range r.Scenarios {
+		r.Scenarios[i].begun(runs[r.Scenarios[i].Name])
+	}
+	r.Rows = slices.DeleteFunc(r.Rows, func(row Row) bool { return row.Run == 0 && runs[row.Scenario] < 2 })
 }
 
 // knownVerdicts refuses a verdict that nobody gives: what has one would be neither

@@ -70,20 +70,21 @@ func (s *Stream) Add(c *Case) error {
 	s.told.addFindings(c)
 	s.told.Rows = append(s.told.Rows, rows...)
 	var b lines
-	for _, scenario := range s.told.Scenarios {
-		if scenario.Name == c.Plan.Scenario {
-			b.add(lineScenario, scenario)
-		}
-	}
-	for _, row := range rows {
-		b.add(lineRow, row)
-	}
 	for _, f := range s.told.Findings[findings:] {
 		b.add(lineFinding, f)
 	}
 	for _, reason := range s.told.Reasons[reasons:] {
 		b.add(lineReason, reason)
 	}
+	for _, row := range rows[1:] {
+		b.add(lineRow, row)
+	}
+	for _, scenario := range s.told.Scenarios {
+		if scenario.Name == c.Plan.Scenario {
+			b.add(lineScenario, scenario)
+		}
+	}
+	b.add(lineRow, rows[0]) // the whole comes last: a case without it is torn
 	return s.write(&b)
 }
 

@@ -102,19 +102,33 @@ func (r *Report) ordered(err error) error {
 	return r.arrange()
 }
 
+// dropTorn leaves out the case that was being written, which has no row of the whole yet,
+// and scenarios of which there is none.
+func (r *Report) dropTorn() {
+	type turn struct {
+		Subject
+		run int
+	}
+	whole, begun := map[turn]bool{}, map[string]bool{}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Phase == "" {
+			whole[turn{row.subject(), row.Run}], begun[row.Scenario] = true, true
+		}
+	}
+	r.Rows = slices.DeleteFunc(r.Rows, func(row Row) bool { return !whole[turn{row.subject(), row.Run}] })
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
+		return !whole[turn{Subject{f.Scenario, f.Limiter, f.Control}, f.Run}]
+	})
+	r.Scenarios = slices.DeleteFunc(r.Scenarios, func(s Scenario) bool { return !begun[s.Name] })
+}
+
 // unfinished makes of the beginning of a result what can be made of it.
 func (r *Report) unfinished() error {
 	r.Interrupted = true
 	r.Verdict = scenarios.Inconclusive
+	r.dropTorn()
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
-		runs := 0
-		for _, row := range r.Rows {
-			if row.Scenario == s.Name {
-				runs = max(runs, row.Run)
-			}
-		}
-		s.begun(runs)
 		s.Verdict = s.Verdict.Worse(scenarios.Inconclusive)
 		r.Verdict = r.Verdict.Worse(s.Verdict)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -198,6 +199,9 @@ func (r *Report) arrange() error {
 	}
 	r.Rows = []Row{}
 	for _, g := range order {
+		slices.SortStableFunc(groups[g], func(a, b Row) int { // the whole before its phases
+			return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(min(len(a.Phase), 1), min(len(b.Phase), 1)))
+		})
 		if i := slices.IndexFunc(r.Scenarios, func(s Scenario) bool { return s.Name == g.Scenario }); i >= 0 && r.Scenarios[i].Runs > 1 {
 			sums, err := sumRuns(groups[g])
 			if err != nil {

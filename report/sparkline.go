@@ -79,11 +79,11 @@ func marksOf(subs []pictured, window int64, width int) (marks, bool) {
 		if step += bin; (until-from)/step < fewMarks-1 {
 			break
 		}
-		if step < window && window%step != 0 || slices.ContainsFunc(subs, func(sub pictured) bool { return step%wholeRun(sub.course).BinUS != 0 }) {
-			continue // an edge, or a bin of another limiter, would fall into two
-		}
 		if over := step % window; over != 0 && step > window {
 			step += window - over
+		}
+		if step < window && window%step != 0 || slices.ContainsFunc(subs, func(sub pictured) bool { return step%wholeRun(sub.course).BinUS != 0 }) {
+			continue // an edge, or a bin of another limiter, would fall into two
 		}
 		first := floor(from, step)
 		m := marks{first, step, window, int((until - first + step - 1) / step)}

@@ -75,6 +75,9 @@ func TestSparklineAtAnyWidth(t *testing.T) {
 		if got != want || len(counts) > enoughMarks || len([]rune(line)) > width || m.from > c.FromUS {
 			t.Fatalf("%+v: %d of %d admissions, %q in %d", m, got, want, line, width)
 		}
+		if m.step%c.BinUS != 0 {
+			t.Fatalf("a bin falls into two marks: %+v", m)
+		}
 		if m.step < window && window%m.step != 0 || m.step > window && m.step%window != 0 {
 			t.Fatalf("an edge falls into a mark: %+v", m)
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 )
@@ -31,6 +32,7 @@ func sumRuns(rows []Row) ([]Row, error) {
 
 // plus adds the figures of another run, but for the times.
 func (row *Row) plus(o Row) {
+	row.Algorithm = cmp.Or(row.Algorithm, o.Algorithm) // who never had a turn has none
 	row.Planned += o.Planned
 	row.Admitted += o.Admitted
 	row.Denied += o.Denied

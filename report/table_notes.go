@@ -28,7 +28,7 @@ func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	out = append(out, capacityNotes(rows)...)
 	out = append(out, faultNotes(s, rows)...)
 	for _, f := range r.Findings {
-		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && !isReason(r, f) {
+		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && f.Message != scenarios.NothingSent && !isReason(r, f) {
 			out = append(out, finding(s, f)...)
 		}
 	}

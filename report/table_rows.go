@@ -28,12 +28,18 @@ type column struct {
 // columnsOf lists the columns for a scenario, from left to right.
 func columnsOf(r *Report, s *Scenario) []column {
 	window := limiter.FormatDuration(s.window())
+	var own []Row // of this scenario alone: there may be many others
+	for _, row := range r.Rows {
+		if row.Scenario == s.Name && row.Phase != "" {
+			own = append(own, row)
+		}
+	}
 	all := []column{
 		{"limiter", 0, limiterCell, true},
 		{"sent", 0, func(row Row) string { return number(row.Planned - row.Missed) }, false},
 		{"admitted", 0, func(row Row) string { return upTo(row.Admitted, row.Unknown) }, false},
 		{"last at", 1, lastAdmitted, false},
-		{"by phase", 1, func(row Row) string { return byPhase(r, row) }, false},
+		{"by phase", 1, func(row Row) string { return byPhase(own, row) }, false},
 		{"by policy", 0, policyCell, false},
 		{"recovery", 2, func(row Row) string {
 			if row.RecoveryUS == nil {
@@ -214,10 +220,10 @@ func phasesOf(r *Report, s *Scenario) []string {
 }
 
 // byPhase is what was admitted in each phase: "100+2".
-func byPhase(r *Report, whole Row) string {
+func byPhase(phases []Row, whole Row) string {
 	var parts []string
-	for _, row := range r.Rows {
-		if row.Scenario == whole.Scenario && row.Limiter == whole.Limiter && row.Run == whole.Run && row.Control == whole.Control && row.Phase != "" {
+	for _, row := range phases {
+		if row.Limiter == whole.Limiter && row.Run == whole.Run && row.Control == whole.Control {
 			parts = append(parts, strconv.FormatInt(row.Admitted, 10))
 		}
 	}

@@ -72,3 +72,7 @@ type Reason struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
 }
+
+// NothingSent is the message of a check that holds only because nothing was sent: it is
+// undecided, and the reason for that is told elsewhere.
+const NothingSent = "nothing was sent"

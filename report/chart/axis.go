@@ -77,6 +77,29 @@ func Counts(label string, largest float64, format func(float64) string) Axis {
 	return a
 }
 
+// Decades is a logarithmic axis of positive numbers, such as counts that differ by far.
+func Decades(label string, least, most float64, format func(float64) string) Axis {
+	least = math.Max(least, 1)
+	if !(most > least) {
+		least, most = math.Max(least/2, 1), least*2
+	}
+	a := Axis{Label: label, Scale: Log, Min: least, Max: most, Format: format}
+	for _, steps := range [][]float64{{1}, {1, 2, 5}, {1, 1.5, 2, 3, 4, 5, 6, 8}} { // as few as tell enough
+		a.Ticks = nil
+		for decade := math.Pow(10, math.Floor(math.Log10(least))); decade <= most; decade *= 10 {
+			for _, n := range steps {
+				if v := decade * n; v >= least*(1-1e-9) && v <= most*(1+1e-9) {
+					a.Ticks = append(a.Ticks, v)
+				}
+			}
+		}
+		if len(a.Ticks) > 3 {
+			break
+		}
+	}
+	return a
+}
+
 // nice is the least of 1, 2 and 5 times a power of ten that is no less than v.
 func nice(v float64) float64 {
 	if !(v > 0) {

@@ -115,7 +115,7 @@ func Judge(given *Case) (*scenarios.Judgement, error) {
 		}
 	}
 	idle := j.Measures.Planned > 0 && j.Measures.Missed == j.Measures.Planned
-	if c.Algorithm != nil && !c.Plan.Skewed() && !idle {
+	if c.Algorithm != nil && !c.Plan.Skewed() {
 		// Who forgets everything may admit another limit at once.
 		limit := loosest(c.Plan)
 		worst := c.Algorithm.Worst(limit) + j.Measures.StateLost*limit.Max
@@ -141,7 +141,7 @@ func Judge(given *Case) (*scenarios.Judgement, error) {
 func withhold(j *scenarios.Judgement) {
 	for i := range j.Findings {
 		if f := &j.Findings[i]; f.Verdict == scenarios.Pass {
-			f.Verdict, f.Message, f.Evidence = scenarios.Inconclusive, "nothing was sent", nil
+			f.Verdict, f.Message, f.Evidence = scenarios.Inconclusive, scenarios.NothingSent, nil
 		}
 	}
 }

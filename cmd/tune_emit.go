@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/rlbench/rlbench/cmd/tuning"
+)
+
+// write writes the files that --emit asks for: all or none.
+func (t *tuningRun) write(study *tuning.Study) error {
+	if t.emit == "" {
+		return nil
+	}
+	emitted, err := tuning.Emit(t.document, study.Riskiest)
+	if err != nil {
+		return &problem{exitInconclusive, fmt.Errorf("--emit %s: %w", t.emit, err), "see the reasons above"}
+	}
+	files := make([]starter, len(emitted))
+	for i, f := range emitted {
+		files[i] = starter{f.Name, f.Text}
+	}
+	if err := put(t.emit, files, t.force); err != nil {
+		hint := "choose a folder that can be written: --emit DIR"
+		if errors.Is(err, errThere) || errors.Is(err, fs.ErrExist) {
+			hint = "--force replaces what is there; --emit DIR writes elsewhere"
+		}
+		return &problem{exitInternal, fmt.Errorf("--emit: %w", err), hint}
+	}
+	for _, f := range emitted {
+		fmt.Fprintf(t.Err, "rlbench: wrote %s: %s\n", printable(pathIn(t.emit, f.Name)), f.Doc)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package tuning
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/report"
+)
+
+// mostOver is how far the peak of a policy may exceed its limit, on this log, for it to be
+// recommended: a tenth.
+const mostOver = 1.1
+
+// choose sets the recommendation, the runner-up, which decides otherwise, and the best of
+// each other algorithm.
+//
+// The limit of each is the least that leaves the wanted share of ordinary clients untouched.
+// The window and the key are those that refuse most of what heavy clients ask for, the first
+// ones unless others do by a twentieth. The algorithm is the one that lets the smallest burst
+// through of those that keep to their limit and fit into memory.
+func choose(t *report.Tuning, ordinary int64) {
+	best := map[string][]report.Policy{} // of each algorithm, one a window and key
+	for _, group := range curves(t.Policies) {
+		if p := smallest(group, ordinary, t.Asked.Untouched); p != nil {
+			best[p.Algorithm] = append(best[p.Algorithm], *p)
+		}
+	}
+	window, key, ok := widest(t, best)
+	if !ok {
+		return
+	}
+	var all []report.Policy
+	for _, name := range t.Asked.Algorithms {
+		for _, p := range best[name] {
+			if p.WindowUS == window && p.Key == key {
+				all = append(all, p)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b report.Policy) int {
+		return cmp.Or(
+			cmp.Compare(unfit(a, t.Asked.MemoryBytes), unfit(b, t.Asked.MemoryBytes)),
+			cmp.Compare(peakOf(a), peakOf(b)),
+			cmp.Compare(a.Bytes, b.Bytes),
+		)
+	})
+	for _, p := range all {
+		c := report.Choice{Policy: p, Why: sentence(why(t, p, all)), Price: sentence(price(p))}
+		switch {
+		case t.Recommended == nil:
+			t.Recommended = &c
+		case t.RunnerUp == nil && family(p) != family(t.Recommended.Policy):
+			t.RunnerUp = &c
+		default:
+			t.Rest = append(t.Rest, c)
+		}
+	}
+}
+
+// family are the algorithms that decide alike: they are no choice between policies.
+func family(p report.Policy) string {
+	a, _ := limiter.Named(p.Algorithm)
+	return a.Family()
+}
+
+// curves are the policies of one algorithm, window and key, by limit.
+func curves(all []report.Policy) (groups [][]report.Policy) {
+	for _, p := range all {
+		n := len(groups)
+		if n == 0 || !alike(groups[n-1][0], p) {
+			groups = append(groups, nil)
+			n++
+		}
+		groups[n-1] = append(groups[n-1], p)
+	}
+	return groups
+}
+
+func alike(a, b report.Policy) bool {
+	return a.Algorithm == b.Algorithm && a.WindowUS == b.WindowUS && a.Key == b.Key
+}
+
+// smallest is the policy with the least limit that leaves so many clients untouched, wherever
+// within a second requests came; nil if none does.
+func smallest(byLimit []report.Policy, ordinary int64, untouched float64) *report.Policy {
+	for i := len(byLimit) - 1; i >= 0; i-- {
+		touched := byLimit[i].TouchedOrdinary
+		if m := byLimit[i].Most; m != nil {
+			touched = max(touched, m.TouchedOrdinary)
+		}
+		if float64(touched) > (1-untouched)*float64(ordinary)+1e-9 {
+			if i == len(byLimit)-1 {
+				return nil
+			}
+			return &byLimit[i+1]
+		}
+	}
+	return &byLimit[0]
+}
+
+// widest is the window and the key of which the policies refuse most of what heavy clients
+// ask for.
+func widest(t *report.Tuning, best map[string][]report.Policy) (window int64, key string, ok bool) {
+	const clearly = 1.05
+	most := 0.0
+	for _, k := range t.Asked.Keys {
+		for _, w := range t.Asked.WindowsUS {
+			refused, there := int64(0), false
+			for _, all := range best {
+				for _, p := range all {
+					if p.WindowUS == w && p.Key == k {
+						refused, there = max(refused, p.Refused-p.RefusedOrdinary), true
+					}
+				}
+			}
+			if there && (!ok || float64(refused) > most*clearly) {
+				window, key, ok, most = w, k, true, float64(refused)
+			}
+		}
+	}
+	return window, key, ok
+}
+
+// unfit is why a policy should not be chosen: 0 is no reason, more is a better one.
+func unfit(p report.Policy, memory int64) int {
+	reason := 0
+	if p.Algorithm == limiter.Fixed.Name {
+		reason += 4 // whoever waits for the edge gets twice, whether or not somebody did
+	}
+	if float64(peakOf(p)) > mostOver*float64(p.Limit) {
+		reason += 2
+	}
+	if p.Bytes > memory {
+		reason++
+	}
+	return reason
+}
+
+// peakOf is the highest peak, wherever within a second requests came.
+func peakOf(p report.Policy) int64 {
+	if p.Most != nil {
+		return max(p.PeakInWindow, p.Most.PeakInWindow)
+	}
+	return p.PeakInWindow
+}
+
+// why says in one sentence what speaks for a policy, or against it.
+func why(t *report.Tuning, p report.Policy, all []report.Policy) string {
+	over := float64(peakOf(p)) / float64(p.Limit)
+	fits := fmt.Sprintf("%s for %d keys", inBytes(p.Bytes), p.Keys)
+	switch {
+	case p.Algorithm == limiter.Fixed.Name:
+		return fmt.Sprintf("whoever waits for the edge of a window gets twice the limit: here one client got %d in a window, and %d can", peakOf(p), 2*p.Limit)
+	case p.Bytes > t.Asked.MemoryBytes:
+		return fmt.Sprintf("it would take %s, more than the %s that it may", fits, inBytes(t.Asked.MemoryBytes))
+	case over > mostOver:
+		return fmt.Sprintf("it let %d through in a window, %.2f times the limit", peakOf(p), over)
+	case grows(p.Algorithm):
+		return fmt.Sprintf("it is exact: no window held more than the limit, and %s is less than the %s that it may take", fits, inBytes(t.Asked.MemoryBytes))
+	}
+	text := fmt.Sprintf("it takes %s", fits)
+	if i := slices.IndexFunc(all, func(o report.Policy) bool { return o.Algorithm == limiter.Log.Name }); i >= 0 && p.Bytes > 0 && all[i].Bytes > p.Bytes {
+		text += fmt.Sprintf(", %.0f times less than a log", float64(all[i].Bytes)/float64(p.Bytes))
+	}
+	return text + fmt.Sprintf(", and let at most %.2f times the limit through in a window", over)
+}
+
+// price is what a policy costs: in bursts, mistakes, memory and work.
+func price(p report.Policy) string {
+	parts := []string{
+		fmt.Sprintf("at most %d in any window (%.2f× limit) and %d in a second", peakOf(p), float64(peakOf(p))/float64(p.Limit), p.PeakInSecond),
+	}
+	if n := p.Wrong.Admissions + p.Wrong.Denials; n > 0 && p.Requests > 0 {
+		parts = append(parts, fmt.Sprintf("%s of decisions wrong", percent(float64(n)/float64(p.Requests))))
+	}
+	parts = append(parts, fmt.Sprintf("%s for %d keys", inBytes(p.Bytes), p.Keys))
+	if p.ServerShare > 0 {
+		parts = append(parts, fmt.Sprintf("%s of a Redis processor in the busiest second", percent(p.ServerShare)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+// percent has as many digits as it takes to be no zero.
+func percent(share float64) string {
+	switch {
+	case share > 0 && share < 0.0001:
+		return "less than 0.01 %"
+	case share > 0 && share < 0.01:
+		return fmt.Sprintf("%.2f %%", share*100)
+	}
+	return fmt.Sprintf("%.1f %%", share*100)
+}
+
+// inBytes is a size for people.
+func inBytes(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -1,0 +1,135 @@
+package tuning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+
+	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios/simulator"
+	"github.com/rlbench/rlbench/scenarios/trace"
+)
+
+// between is how many requests are handled from one look at an interrupt to the next.
+const between = 1 << 13
+
+// record is a log that has been read.
+type record struct {
+	tape      *trace.Tape
+	summary   trace.Summary
+	directory *trace.Directory
+	seed      uint64
+}
+
+// read reads a log once, onto a tape. What was read is there with an error too.
+func read(ctx context.Context, c *Config) (*record, error) {
+	r, err := trace.Open(c.Files, c.Trace)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	tape, err := trace.NewTape(c.TempDir)
+	if err != nil {
+		return nil, err
+	}
+	rec := &record{tape: tape, directory: r.Directory(), seed: c.Seed}
+	total := sizeOf(c.Files)
+	for n := int64(0); ; n++ {
+		if n%between == 0 {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			c.tell("reading", r.Summary().Bytes, total)
+		}
+		var q trace.Request
+		if q, err = r.Next(); err != nil {
+			break
+		}
+		if err = tape.Add(q); err != nil {
+			break
+		}
+	}
+	rec.summary = r.Summary()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return rec, err
+}
+
+// sizeOf is how many bytes there are to read; 0 if that is not known.
+func sizeOf(files []string) int64 {
+	sum := int64(0)
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		sum += info.Size()
+	}
+	return sum
+}
+
+// play gives all requests in batches, with their clients' networks and final routes, each
+// good until the next: placed within their second by a spread where nobody knows.
+func (r *record) play(ctx context.Context, c *Config, what string, spread trace.Spread, take func([]simulator.Event, []trace.Request) error) error {
+	placer := trace.Placer{Spread: spread, Random: rand.New(rand.NewPCG(r.seed, 1))}
+	if r.summary.Seconds {
+		placer.Uncertainty = r.summary.Uncertainty
+	}
+	var events []simulator.Event
+	done := int64(0)
+	give := func(requests []trace.Request) error {
+		if len(requests) == 0 {
+			return ctx.Err()
+		}
+		events = events[:0]
+		for _, q := range requests {
+			events = append(events, r.event(q))
+		}
+		done += int64(len(requests))
+		c.tell(what, done, r.tape.Len())
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return take(events, requests)
+	}
+	for batch, err := range r.tape.Play() {
+		if err != nil {
+			return err
+		}
+		if err := give(placer.Place(batch)); err != nil {
+			return err
+		}
+	}
+	return give(placer.Rest())
+}
+
+func (r *record) event(q trace.Request) simulator.Event {
+	return simulator.Event{At: q.At, Client: q.Client, Network: r.directory.Network(q.Client), Route: r.directory.Route(q.Route)}
+}
+
+// tuned is the summary as a report has it.
+func (r *record) tuned(files int) report.TunedLog {
+	s := r.summary
+	t := report.TunedLog{
+		Files: files, Format: s.Format, Lines: s.Lines, Bytes: s.Bytes, Bad: s.Bad, Late: s.Late, Requests: r.tape.Len(),
+		From: instant(s.From), Until: instant(s.To), WholeSeconds: s.Seconds, Arrivals: s.Arrivals, Limited: s.Refused,
+		Clients: int64(r.directory.Clients()), Networks: int64(r.directory.Networks()), Routes: int64(len(r.directory.Routes())),
+		Examples: []report.BadLine{},
+	}
+	for _, b := range s.Examples {
+		t.Examples = append(t.Examples, report.BadLine{File: b.File, Line: b.Line, Why: b.Why})
+	}
+	return t
+}
+
+// describe says what is wrong with a log in words that a user can act upon.
+func describe(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read the log: %w", err)
+}
