@@ -17,7 +17,7 @@ import (
 // decisions is mostly the compilation of the script.
 const steady = 100
 
-// measure runs a full budget against the algorithms on the Redis of --redis: those whose
+// measure runs a full budget against the algorithms on the Redis of --measure: those whose
 // keys grow at several limits, the others at one.
 func (t *tuningRun) measure() (report.Redis, []report.MeasuredKey, error) {
 	var redis report.Redis
@@ -54,7 +54,7 @@ func (t *tuningRun) measure() (report.Redis, []report.MeasuredKey, error) {
 		}
 	}
 	if len(all) == 0 {
-		return redis, nil, usagef("--redis managed, with redis-server on the PATH", "tune: %s says nothing about memory", redis.Flavour)
+		return redis, nil, usagef("--measure managed, with redis-server on the PATH", "tune: a Redis that is %s says nothing about memory", redis.Flavour)
 	}
 	for i := range all {
 		if all[i].Entries < steady {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"strings"
 
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios/simulator"
@@ -126,10 +127,10 @@ func (r *record) tuned(files int) report.TunedLog {
 	return t
 }
 
-// describe says what is wrong with a log in words that a user can act upon.
-func describe(err error) error {
-	if err == nil {
-		return nil
+// describe says which log cannot be read; most errors name their file.
+func (c *Config) describe(err error) error {
+	if errors.Is(err, trace.ErrEmpty) {
+		return fmt.Errorf("read the log: %s: %w", strings.Join(c.Files, ", "), err)
 	}
 	return fmt.Errorf("read the log: %w", err)
 }

@@ -50,10 +50,10 @@ func Tune(ctx context.Context, c Config) (*Study, error) {
 	}
 	interrupted := err != nil && ctx.Err() != nil
 	if err != nil && !interrupted {
-		return nil, describe(err)
+		return nil, c.describe(err)
 	}
 	if rec.tape.Len() == 0 {
-		return nil, describe(trace.ErrEmpty)
+		return nil, c.describe(trace.ErrEmpty)
 	}
 	s := &study{Config: &c, record: rec, doc: &report.Tuning{
 		Schema: report.TuningSchema, Verdict: scenarios.Pass, Interrupted: interrupted,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -17,6 +18,9 @@ func (s *study) warn() {
 	unsure := func(code, message, hint string) {
 		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
 		doc.Verdict = scenarios.Inconclusive
+		if code != "interrupted" { // then it is of what was read
+			doc.Recommended, doc.RunnerUp, doc.Rest = nil, nil, []report.Choice{}
+		}
 	}
 	warn := func(code, message, hint string) {
 		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
