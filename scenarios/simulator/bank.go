@@ -1,17 +1,17 @@
 package simulator
 
-// bank is an algorithm with all limits, for one window and one choice of keys.
+// bank is an algorithm with all limits, for one window and one choice of keys. It has what
+// its decisions are counted by.
 type bank struct {
-	algorithm string
-	key       Key
-	memory    int64
-	rows      rows
-	decider   decider
-	zero      mask // limits that admit nothing
-	touched   touched
-	cells     []cellCounts  // of class × group
-	peaks     [spans][]Peak // of keys without a difference from some limit on, by that limit
-	refused   []mask        // by event of the chunk
+	key     Key
+	memory  int64 // µs after which nothing of a key matters
+	rows    rows
+	decider decider
+	zero    mask // limits that admit nothing
+	touched touched
+	cells   []cellCounts  // of class × group
+	peaks   [spans][]Peak // of keys without a difference from some limit on, by that limit
+	refused []mask        // by event of the chunk
 }
 
 // cellCounts counts what was decided of the requests of one class and group.
@@ -24,7 +24,7 @@ type cellCounts struct {
 func newBank(algorithm string, window int64, key Key, l *ladder, cells int) *bank {
 	n := len(l.limits)
 	b := &bank{
-		algorithm: algorithm, key: key, memory: memory(window), rows: newRows(l, numbersOf(algorithm)),
+		key: key, memory: memory(window), rows: newRows(l, numbersOf(algorithm)),
 		touched: newTouched(key), cells: make([]cellCounts, cells),
 	}
 	b.decider = deciders[algorithm](window, &b.rows)

@@ -18,7 +18,7 @@ func TestDemandIsCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		windows := []time.Duration{rapid.SampledFrom([]time.Duration{time.Millisecond, 700 * time.Millisecond, time.Minute}).Draw(t, "window"), 2 * time.Second}
 		o := sim.Options{Workers: rapid.IntRange(0, 3).Draw(t, "workers"), Class: rapid.SliceOfN(rapid.Uint8Range(0, 2), 0, 4).Draw(t, "classes")}
-		all := events(t, windows[0], 60)
+		all := events(t, windows[0], 40)
 		d, err := sim.NewDemand(windows, sim.Keys, o)
 		if err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ func TestSimulationIsTheModels(t *testing.T) {
 				g := grid(t, name)
 				kinds := rapid.SliceOfN(rapid.Uint8Range(0, 2), 0, 4)
 				o := sim.Options{Workers: rapid.IntRange(1, 3).Draw(t, "workers"), Group: kinds.Draw(t, "groups"), Class: kinds.Draw(t, "classes")}
-				sameAsSlow(t, g, o, events(t, g.Windows[0], 250))
+				sameAsSlow(t, g, o, events(t, g.Windows[0], 200))
 			})
 		})
 	}
@@ -121,7 +121,7 @@ func naiveResult(all []sim.Event, g sim.Grid, o sim.Options, classes, groups int
 func TestManyLimits(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []sim.Event
-	for at := int64(1e15); len(all) < 12_000; at += random.Int64N(100_000) {
+	for at := int64(1e15); len(all) < 8_000; at += random.Int64N(100_000) {
 		all = append(all, sim.Event{At: at, Client: uint32(random.IntN(3)), Network: uint32(random.IntN(2))})
 	}
 	g := sim.Grid{Algorithms: limiter.Names(), Windows: []time.Duration{10 * time.Second}, Keys: sim.Keys}
