@@ -70,6 +70,7 @@ func (a *app) sinks(o *runOptions) (sinks, error) {
 		if one.path == "" {
 			one.options = report.Options{Width: a.width(), Color: a.colored(o.color)}
 		}
+		one.options.Verbose = o.verbose
 	}
 	return s, nil
 }

@@ -33,6 +33,7 @@ type runOptions struct {
 	keepKeys     bool
 	outputs      []string
 	quiet        bool
+	verbose      bool // of commands that have more to say
 	progress     string
 	color        string
 }

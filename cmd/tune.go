@@ -103,6 +103,7 @@ func (o *tuneOptions) flags(c *cobra.Command) {
 	f.BoolVar(&o.accuracy, "accuracy", false, "print how often a counter decides otherwise than a log, on made-up traffic")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of tunings")
 	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: "+strings.Join(report.TuningFormats.Names(), ", ")+" (default table)")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "a table of everything: other limits and algorithms, routes, the riskiest window, memory")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, and no table unless asked for")
 	f.StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
 	f.StringVar(&o.color, "color", "auto", "auto (never with NO_COLOR or off a terminal), always or never")

@@ -22,6 +22,8 @@ type Format struct {
 type Options struct {
 	Width int // columns; 0 means 80
 	Color bool
+	// Verbose is everything, where a table for people has only what comes first.
+	Verbose bool
 }
 
 // Formats is the table of all formats. To add one, add its row.

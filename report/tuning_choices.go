@@ -125,7 +125,11 @@ func (t *Tuning) otherFacts() []note {
 		if c.word == "runner-up" {
 			head = "runner-up"
 		}
-		all = append(all, note{head, c.Policy.name() + ". " + strings.TrimSpace(c.Why+" "+c.Price)})
+		text := c.Why
+		if c.word == "runner-up" { // the others have their price in the table
+			text = c.Policy.name() + ". " + strings.TrimSpace(c.Why+" "+c.Price)
+		}
+		all = append(all, note{head, text})
 	}
 	return all
 }

@@ -204,7 +204,7 @@ func tunings(t *testing.T) map[string]*report.Tuning {
 	}
 	make("whole", func(*report.Tuning) {})
 	make("not-recommended", func(t *report.Tuning) {
-		t.Recommended, t.RunnerUp, t.Rest, t.Riskiest.Courses = nil, nil, []report.Choice{}, nil
+		t.Recommended, t.RunnerUp, t.Rest, t.Riskiest.Courses = nil, nil, []report.Choice{}, []report.Course{}
 		t.Verdict = scenarios.Inconclusive
 		t.Reasons = []scenarios.Reason{{Code: "few-clients", Message: "12 clients are too few to tell what an ordinary one asks for", Hint: "give it a log of a whole week"}}
 	})
@@ -219,18 +219,21 @@ func tunings(t *testing.T) map[string]*report.Tuning {
 	make("stated-heavy", func(t *report.Tuning) { t.Heavy.Gap, t.Heavy.Stated = 0, true })
 	make("only-heavy", func(t *report.Tuning) { t.Log.Clients = t.Heavy.Clients })
 	make("no-riskiest", func(t *report.Tuning) { t.Riskiest = nil })
-	make("nothing-measured", func(t *report.Tuning) { t.Memory = report.Memory{} })
+	make("nothing-measured", func(t *report.Tuning) { t.Memory = report.Memory{Measured: []report.MeasuredKey{}} })
 	make("arrivals", func(t *report.Tuning) {
 		t.Log.WholeSeconds, t.Log.Arrivals, t.Log.Bad, t.Log.Late, t.Log.Limited, t.Log.Examples = false, true, 0, 0, 0, []report.BadLine{}
 		for i := range t.Policies {
 			t.Policies[i].Least, t.Policies[i].Most = nil, nil
+		}
+		for _, c := range []*report.Choice{t.Recommended, t.RunnerUp, &t.Rest[0]} {
+			c.Policy.Least, c.Policy.Most = nil, nil
 		}
 	})
 	all["empty"] = &report.Tuning{Schema: report.TuningSchema, Verdict: scenarios.Inconclusive, Interrupted: true, Log: report.TunedLog{Files: 1, Format: "common"}}
 	all["no-requests"] = tuned(usualTuning)
 	quiet := all["no-requests"]
 	quiet.Verdict, quiet.Recommended, quiet.RunnerUp, quiet.Rest, quiet.Riskiest = scenarios.Inconclusive, nil, nil, []report.Choice{}, nil
-	quiet.Log, quiet.Heavy, quiet.Routes = report.TunedLog{Files: 1, Format: "combined", Lines: 17, Bad: 17}, report.Heavy{}, nil
+	quiet.Log, quiet.Heavy, quiet.Routes = report.TunedLog{Files: 1, Format: "combined", Lines: 17, Bad: 17, Examples: []report.BadLine{}}, report.Heavy{}, []report.Route{}
 	for i := range quiet.Policies {
 		p := quiet.Policies[i]
 		quiet.Policies[i] = report.Policy{Algorithm: p.Algorithm, WindowUS: p.WindowUS, Limit: p.Limit, Key: p.Key}

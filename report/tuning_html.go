@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ type heatCell struct {
 }
 
 // renderTuningHTML writes one page that needs nothing else. If it gets too long, pictures
-// go, the last first.
+// go, the longest first.
 func renderTuningHTML(w io.Writer, t *Tuning, _ Options) error {
 	p, err := t.page()
 	if err != nil {
@@ -80,17 +81,35 @@ func renderTuningHTML(w io.Writer, t *Tuning, _ Options) error {
 	}
 }
 
-// dropFigure leaves the last picture out, if there is one.
+// dropFigure leaves the longest picture out, if there is one.
 func (p *tuningPage) dropFigure() bool {
-	for g := len(p.Groups) - 1; g >= 0; g-- {
-		for i := len(p.Groups[g].Parts) - 1; i >= 0; i-- {
-			if part := &p.Groups[g].Parts[i]; len(part.Figures) > 0 {
-				part.Figures = part.Figures[:len(part.Figures)-1]
-				return true
+	var from *[]figure
+	at, longest := 0, -1
+	for g := range p.Groups {
+		for i := range p.Groups[g].Parts {
+			figures := &p.Groups[g].Parts[i].Figures
+			for k, f := range *figures {
+				if n := f.length(); n > longest {
+					from, at, longest = figures, k, n
+				}
 			}
 		}
 	}
-	return false
+	if from != nil {
+		*from = slices.Delete(*from, at, at+1)
+	}
+	return from != nil
+}
+
+// length is about how much of a page a picture takes, with its numbers.
+func (f *figure) length() int {
+	n := len(f.Picture)
+	for _, row := range f.Data.Rows {
+		for _, cell := range row.Cells {
+			n += len(cell) + len("<td></td>")
+		}
+	}
+	return n
 }
 
 func (t *Tuning) page() (*tuningPage, error) {

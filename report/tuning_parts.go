@@ -20,8 +20,12 @@ type part struct {
 // parts are all of them in the order in which a reader wants them, with names from the
 // log cut to a width. What there is nothing about is not there.
 func (t *Tuning) parts(names int) []part {
-	all := []part{t.readPart(names), t.demandPart()}
-	for _, p := range []part{t.aroundPart(), t.sensitivityPart(), t.routesPart(names), t.riskiestPart(), t.memoryPart()} {
+	all := []part{t.readPart(names)}
+	others := []part{t.demandPart(), t.aroundPart(), t.sensitivityPart(), t.routesPart(names), t.riskiestPart(), t.memoryPart()}
+	if t.Log.Requests == 0 {
+		others = others[len(others)-1:] // tables of nothing say nothing
+	}
+	for _, p := range others {
 		if p.title != "" {
 			all = append(all, p)
 		}

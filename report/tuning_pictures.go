@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/report/chart"
 )
 
@@ -22,6 +24,9 @@ func (t *Tuning) picturesOf(id string) []*chart.Chart {
 	}
 	return nil
 }
+
+// styleOf is the look of an algorithm, the same in all pictures.
+func styleOf(algorithm string) int { return max(slices.Index(limiter.Names(), algorithm), 0) }
 
 func countOf(n float64) string { return thousands(int64(math.Round(n))) }
 
@@ -119,8 +124,8 @@ func (t *Tuning) byLimit(id, title, doc string, of func(*Policy) float64) *chart
 	}
 	c := &chart.Chart{ID: id, Title: title, Doc: doc, Height: 300}
 	limits, found := t.limitsOf(p.WindowUS, p.Key), t.find(p.WindowUS, p.Key)
-	for i, a := range t.algorithms(p.WindowUS, p.Key) {
-		line := chart.Line{Name: printable(a), Style: i}
+	for _, a := range t.algorithms(p.WindowUS, p.Key) {
+		line := chart.Line{Name: printable(a), Style: styleOf(a)}
 		for _, l := range limits {
 			if one := found[policyID{a, p.WindowUS, l, p.Key}]; one != nil && l > 0 {
 				if y := of(one); y >= 0 {
@@ -217,8 +222,8 @@ func (r *Riskiest) inWindowPicture() *chart.Chart {
 	}
 	highest, limits := 0.0, map[int64]string{}
 	var order []int64
-	for i, course := range r.Courses {
-		line := chart.Line{Name: printable(course.Algorithm), Style: i, Step: true, Points: r.points(course.InWindow, true)}
+	for _, course := range r.Courses {
+		line := chart.Line{Name: printable(course.Algorithm), Style: styleOf(course.Algorithm), Step: true, Points: r.points(course.InWindow, true)}
 		peak := 0.0
 		for _, p := range line.Points {
 			peak = max(peak, p.Y)
@@ -271,8 +276,8 @@ func (r *Riskiest) decisionsPicture() *chart.Chart {
 func (m *Memory) picture() *chart.Chart {
 	c := &chart.Chart{ID: "memory-entries", Title: "Memory of an identity", Doc: "What one identity takes of Redis, by how many requests of it are in the window.", Height: 300}
 	lowest, highest := math.Inf(1), 1.0
-	for i, name := range m.algorithms() {
-		line := chart.Line{Name: printable(name), Style: i}
+	for _, name := range m.algorithms() {
+		line := chart.Line{Name: printable(name), Style: styleOf(name)}
 		for _, k := range m.Measured {
 			if k.Algorithm == name && k.Entries > 0 && k.Bytes > 0 {
 				line.Points = append(line.Points, chart.Point{X: float64(k.Entries), Y: float64(k.Bytes)})

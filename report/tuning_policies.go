@@ -87,6 +87,7 @@ func (t *Tuning) policySheet(shown []*Policy, words map[policyID]string) sheet {
 	return sheetOf("Each algorithm", []of[*Policy]{
 		{field{"algorithm", 0, true}, func(p *Policy) string { return printable(p.Algorithm) }},
 		{field{"limit", 0, false}, func(p *Policy) string { return thousands(p.Limit) }},
+		{field{"choice", 1, true}, func(p *Policy) string { return words[p.id()] }},
 		{field{"touched", 0, false}, func(p *Policy) string { return p.shareCell(touchedOf, p.TouchedOrdinary, t.ordinary()) }},
 		{field{"refused", 2, false}, func(p *Policy) string { return p.shareCell(refusedOf, p.Refused, p.Requests) }},
 		{field{"heavy", 6, false}, func(p *Policy) string { return thousands(p.TouchedHeavy) }},
@@ -99,6 +100,5 @@ func (t *Tuning) policySheet(shown []*Policy, words map[policyID]string) sheet {
 		{field{"repeated", 9, false}, func(p *Policy) string { return percent(p.Repeated, p.Requests) }},
 		{field{"keys", 10, false}, func(p *Policy) string { return thousands(p.Keys) }},
 		{field{"memory", 4, false}, func(p *Policy) string { return sized(p.Bytes) }},
-		{field{"choice", 1, true}, func(p *Policy) string { return words[p.id()] }},
 	}, shown)
 }

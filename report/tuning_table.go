@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -27,9 +28,15 @@ func renderTuningTable(w io.Writer, t *Tuning, o Options) error {
 		return err
 	}
 	for _, p := range t.parts(max(14, min(o.Width/3, 60))) {
+		if !o.Verbose && !slices.Contains(shortParts, p.id) {
+			continue
+		}
 		if err := p.write(&b, o.Width); err != nil {
 			return err
 		}
+	}
+	if !o.Verbose && t.Log.Requests > 0 {
+		writeFolded(&b, "more: ", "-v has other limits and algorithms, routes, the riskiest window and memory; -o html=FILE has pictures of all that.", o.Width)
 	}
 	word := strings.ToUpper(string(t.Verdict))
 	var last strings.Builder
@@ -38,6 +45,9 @@ func renderTuningTable(w io.Writer, t *Tuning, o Options) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// shortParts are those that a table has in any case.
+var shortParts = []string{"read", "demand", "sensitivity"}
 
 // summary is what was decided about what, and how long that took.
 func (t *Tuning) summary() string {

@@ -93,7 +93,7 @@ func Decades(label string, least, most float64, format func(float64) string) Axi
 				}
 			}
 		}
-		if len(a.Ticks) > 3 {
+		if len(a.Ticks) > 2 {
 			break
 		}
 	}

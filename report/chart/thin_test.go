@@ -58,6 +58,10 @@ func TestAxes(t *testing.T) {
 		{"a single instant", Times("", 5, 5, words), "[4 5 6]"},
 		{"lengths are decades", Durations("", 1000, 120e6, words), "[1000 10000 100000 1e+06 1e+07 6e+07]"},
 		{"or finer", Durations("", 100, 600, words), "[100 200 500]"},
+		{"counts of all sizes are decades", Decades("", 0, 144_460, plain), "[1 10 100 1000 10000 100000]"},
+		{"or finer", Decades("", 10, 500, plain), "[10 20 50 100 200 500]"},
+		{"or finer still", Decades("", 120, 310, plain), "[150 200 300]"},
+		{"a single count", Decades("", 1, 1, plain), "[1 1.5 2]"},
 		{"nines as far as samples go", Percentiles("", 1000), "[0 50 90 99 99.9]"},
 		{"of one sample", Percentiles("", 1), "[0 50 90]"},
 	} {

@@ -32,10 +32,11 @@ func TestPages(t *testing.T) {
 		"many":           written(t, "run", "steady", "cron", "counter-worst", "-a", "all", "--redis", "embedded"),
 		"runs":           written(t, "run", "same-microsecond", "--runs", "3", "-a", "fixed,log", "--redis", "embedded"),
 		"odd":            odd(t),
+		"tuning":         kept(t, "tuning.html"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, l := range looks {
-				if i%3 != 0 && name != "boundary-burst" && name != "odd" {
+				if i%3 != 0 && name != "boundary-burst" && name != "odd" && name != "tuning" {
 					continue // a style sheet is the same for all: one wide and light, one narrow and dark
 				}
 				t.Run(fmt.Sprintf("%s-%d-%s", l.media, l.width, l.scheme), func(t *testing.T) {
@@ -56,6 +57,16 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// kept is a page that the tests of reports compare with: what it takes a log to make.
+func kept(t *testing.T, name string) string {
+	t.Helper()
+	page, err := filepath.Abs(filepath.Join("..", "golden", "report", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
 }
 
 // odd is a page whose limiter, scenario and key have names that mean something to a browser.
