@@ -92,12 +92,12 @@ func steadied(s string, args []string) string {
 // Every "$ rlbench" example is run and prints what the README says it prints.
 func TestReadmeCommands(t *testing.T) {
 	managed(t)
-	path := build(t)
+	path, dir := build(t), workplace(t)
 	for _, text := range readme(t, "console") {
 		command, want, _ := strings.Cut(text, "\n")
 		args := strings.Fields(strings.TrimPrefix(command, "$ rlbench "))
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			got := printed(t, path, args, strings.Contains(want, "\nFAIL  "))
+			got := printed(t, path, dir, args, strings.Contains(want, "\nFAIL  "))
 			if diff := cmp.Diff(steadied(want, args), steadied(got, args)); diff != "" {
 				t.Errorf("differs from the README (-README +printed):\n%s\n%s", diff, got)
 			}
@@ -105,13 +105,28 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
+// workplace is a folder that examples may write to, with what they need of this one.
+func workplace(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := filepath.Abs("testdata")
+	if err == nil {
+		err = os.Symlink(data, filepath.Join(dir, "testdata"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // printed runs an example. In real time a busy machine can miss every edge, and
 // then the honest answer is inconclusive: that alone is worth another try. An example
 // may show a limiter that fails.
-func printed(t *testing.T, path string, args []string, fails bool) string {
+func printed(t *testing.T, path, dir string, args []string, fails bool) string {
 	t.Helper()
 	for try := 1; ; try++ {
 		c := exec.Command(path, args...)
+		c.Dir = dir
 		c.Env = append(os.Environ(), "COLUMNS=80", "RLBENCH_REDIS=managed")
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
