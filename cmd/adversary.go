@@ -24,7 +24,7 @@ type adversaryOptions struct {
 // attack searches for the schedule that gets most out of each algorithm, prints
 // what it found, and fails if a claim is broken.
 func (o *scenarioOptions) attack(a *app, c *cobra.Command, args []string, asScenario bool) error {
-	for _, flag := range []string{"arrivals", "clock", "seed", "set", "fault", "on-failure", "model"} {
+	for _, flag := range append([]string{"arrivals", "clock", "seed", "set", "fault", "on-failure", "model"}, replayFlags...) {
 		if a.given(c, flag) {
 			return usagef("rlbench plan --adversary --limit 100/1m", "plan: --%s cannot apply to --adversary", flag)
 		}

@@ -21,7 +21,7 @@ func TestAuditAfterTheLibrary(t *testing.T) {
 	redis := specOf(t, "live")
 	args := []string{"run"}
 	var known []netip.Addr
-	for _, b := range scenarios.Builtins() {
+	for _, b := range scenarios.Scripted() {
 		s, err := b.Read(scenarios.BuiltinDefaults())
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 func breaking(t *testing.T, virtual bool, limit string) []loaded {
 	t.Helper()
 	var all []loaded
-	for _, b := range scenarios.Builtins() {
+	for _, b := range scenarios.Scripted() {
 		one, err := builtin(b.Name, 1, func(sc *scenarios.Scenario) {
 			if limit != "" {
 				l, err := limiter.ParseLimit(limit)

@@ -18,7 +18,7 @@ import (
 // models, in memory.
 func TestBuiltInsHoldAtOtherLimits(t *testing.T) {
 	t.Parallel()
-	for _, b := range scenarios.Builtins() {
+	for _, b := range scenarios.Scripted() {
 		t.Run(b.Name, func(t *testing.T) {
 			t.Parallel()
 			for _, limit := range []string{"", "1/1s", "7/10s", "128/7d"} {

@@ -22,8 +22,12 @@ func scenarioEntries() ([]entry, error) {
 		for _, p := range s.Phases {
 			phases = append(phases, p.Name+" ("+p.Shape+")")
 		}
+		senders := plural(s.Keys.Count, "key")
+		if s.Replays() {
+			senders = "clients of a log"
+		}
 		entries = append(entries, entry{b.Name, s.Description, []string{
-			fmt.Sprintf("limit %s, %s clock, %s, %s", s.Limit, s.Clock, plural(s.Keys.Count, "key"), plural(len(s.Checks), "check")),
+			fmt.Sprintf("limit %s, %s clock, %s, %s", s.Limit, s.Clock, senders, plural(len(s.Checks), "check")),
 			"phases: " + strings.Join(phases, ", "),
 		}})
 		if len(s.Faults) > 0 {
@@ -43,11 +47,14 @@ func algorithmEntry(a limiter.Algorithm) entry {
 
 func shapeEntry(s scenarios.Shape) entry {
 	needs, may := s.Fields()
-	fields := "needs " + strings.Join(needs, ", ")
-	if len(may) > 0 {
-		fields += "; may have " + strings.Join(may, ", ")
+	var fields []string
+	if len(needs) > 0 {
+		fields = append(fields, "needs "+strings.Join(needs, ", "))
 	}
-	return entry{s.Name, s.Doc, append([]string{fields}, strings.Split(s.Picture, "\n")[1:]...)}
+	if len(may) > 0 {
+		fields = append(fields, "may have "+strings.Join(may, ", "))
+	}
+	return entry{s.Name, s.Doc, append([]string{strings.Join(fields, "; ")}, strings.Split(s.Picture, "\n")[1:]...)}
 }
 
 var shapeNote = `A phase of any shape may have at, cost, limit, skew, jitter, pseudonym, repeat and

@@ -27,6 +27,7 @@ type scenarioOptions struct {
 	faults     []string
 	onFailure  string
 	model      string
+	replay     replayOptions
 }
 
 func (o *scenarioOptions) flags(c *cobra.Command) {
@@ -39,6 +40,7 @@ func (o *scenarioOptions) flags(c *cobra.Command) {
 	f.StringArrayVar(&o.set, "set", nil, "change a value of the scenario: path=value, such as phases.after-edge.count=50")
 	f.StringArrayVar(&o.faults, "fault", nil, "another fault, such as '{at: after-edge, kind: latency, delay: 50ms}'; rlbench list faults")
 	f.StringVar(&o.onFailure, "on-failure", "", "failure policy instead of the scenario's: "+strings.Join(scenarios.FailurePolicies, ", "))
+	o.replay.flags(c)
 	complete(c, "on-failure", func() []string { return scenarios.FailurePolicies })
 	complete(c, "algorithm", limiterNames)
 	complete(c, "clock", clockNames)
@@ -115,37 +117,49 @@ func (o *scenarioOptions) load(a *app, c *cobra.Command, names []string) ([]load
 	for _, text := range o.faults {
 		set = append(set, scenarios.AddFault(text))
 	}
+	player, err := o.replay.player(a, c)
+	if err != nil {
+		return nil, err
+	}
 	var all []loaded
 	var errs []error
 	requests := 0
 	for _, named := range expand(names) {
-		one, err := a.loadOne(named, defaults, set, override)
+		one, err := player.loadOne(named, defaults, set, override)
 		switch {
 		case err == nil && named.optional && requests+len(one.plan.Arrivals) > scenarios.MaxArrivals:
 			a.leaveOut(named.name, fmt.Errorf("all together would be more than %d requests", scenarios.MaxArrivals))
 		case err == nil:
 			all = append(all, one)
 			requests += len(one.plan.Arrivals)
+		case named.optional && errors.Is(err, errNoLog):
+			a.leaveOut(named.name, errNoLog)
 		case named.optional:
 			a.leaveOut(named.name, err)
 		default:
 			errs = append(errs, err)
 		}
 	}
-	errs = append(errs, distinct(all))
-	if err := errors.Join(errs...); err != nil {
+	err = errors.Join(append(errs, distinct(all))...)
+	if err == nil {
+		err = player.applied()
+	}
+	if err != nil {
 		return nil, usage(err, loadHint(names, len(o.faults), err))
 	}
 	return all, nil
 }
 
 // loadOne reads and plans one scenario.
-func (a *app) loadOne(n named, d scenarios.Defaults, set []scenarios.Assignment, override func(*scenarios.Scenario)) (loaded, error) {
-	s, err := a.read(n.name, d, set)
+func (p *player) loadOne(n named, d scenarios.Defaults, set []scenarios.Assignment, override func(*scenarios.Scenario)) (loaded, error) {
+	s, err := p.app.read(n.name, d, set)
 	if err != nil {
 		return loaded{}, err
 	}
 	override(s)
+	if err := p.fill(s, n.name); err != nil {
+		return loaded{}, err
+	}
 	plan, err := scenarios.NewPlan(s)
 	for _, check := range s.Checks {
 		err = errors.Join(err, check.Validate(s.Limit))
@@ -183,7 +197,10 @@ func (a *app) leaveOut(name string, why error) {
 // loadHint is a command that helps with what went wrong.
 func loadHint(names []string, faults int, err error) string {
 	var problems scenarios.Problems
+	var known *problem
 	switch {
+	case errors.As(err, &known):
+		return known.hint
 	case errors.As(err, &problems) && isPath(names[0]):
 		return "rlbench validate " + strings.Join(names, " ")
 	case strings.HasPrefix(err.Error(), "unknown scenario"):

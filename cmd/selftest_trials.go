@@ -66,7 +66,7 @@ func trialOf(specimen *faulty.Specimen) (trial, error) {
 // seed anyway.
 func (s *selftest) sound(seed uint64) ([]trial, error) {
 	var trials []trial
-	for _, b := range scenarios.Builtins() {
+	for _, b := range scenarios.Scripted() {
 		one, err := builtin(b.Name, seed, func(sc *scenarios.Scenario) {
 			if s.count > 0 && sc.Clock == scenarios.Virtual {
 				sc.Limit.Max = s.count

@@ -10,7 +10,8 @@ import (
 )
 
 func validateCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var o replayOptions
+	c := &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Report all mistakes of scenario files; opens no socket",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -19,25 +20,51 @@ func validateCommand(a *app) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := o.player(a, c)
+			if err != nil {
+				return err
+			}
 			var errs []error
 			for _, name := range args {
 				s, err := a.readFile(name)
 				if err == nil {
-					_, err = scenarios.NewPlan(s)
+					err = p.planned(s, name)
 				}
-				if err != nil {
+				switch {
+				case errors.Is(err, errNoLog):
+					fmt.Fprintf(a.Out, "%s: ok, once --trace names the log that it replays\n", name)
+				case err != nil:
 					errs = append(errs, err)
-					continue
+				default:
+					fmt.Fprintf(a.Out, "%s: ok\n", name)
 				}
-				fmt.Fprintf(a.Out, "%s: ok\n", name)
 			}
-			if err := errors.Join(errs...); err != nil {
-				return usage(err, "rlbench show boundary-burst prints a scenario that is right")
+			if err = errors.Join(errs...); err == nil {
+				err = p.applied()
+			}
+			if err != nil {
+				hint := "rlbench show boundary-burst prints a scenario that is right"
+				var known *problem
+				if errors.As(err, &known) {
+					hint = known.hint
+				}
+				return usage(err, hint)
 			}
 			return nil
 		},
 	}
+	o.flags(c)
+	return c
+}
+
+// planned reports whether a plan can be made of a scenario.
+func (p *player) planned(s *scenarios.Scenario, name string) error {
+	if err := p.fill(s, name); err != nil {
+		return err
+	}
+	_, err := scenarios.NewPlan(s)
+	return err
 }
 
 // readFile reads a file whatever its name, or stdin.

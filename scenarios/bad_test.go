@@ -102,6 +102,7 @@ var bad = []struct{ file, why string }{
 	{"addresses-step", "steps that are wider than the network"},
 	{"addresses-client", "clients of IPv4 that are longer than an address"},
 	{"addresses-none", "steps and clients of no addresses"},
+	{"replays", "logs, parts and speeds that cannot be, and what a replay does not take"},
 	{"check-dimensions", "numbers for durations, durations for numbers, and a percentile that is not there"},
 }
 

@@ -1,7 +1,9 @@
 package scenarios_test
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,15 @@ func builtinPlan(t interface{ Fatal(...any) }, b scenarios.Builtin, l limiter.Li
 	}
 	if l.Window > 0 {
 		s.Limit = l
+	}
+	if b.Log { // more than the limit of each of three clients, at random in three windows
+		random := rand.New(rand.NewPCG(1, 2))
+		var log []scenarios.Recorded
+		for range 10 * s.Limit.Max {
+			log = append(log, scenarios.Recorded{At: tenOClock + random.Int64N(3*s.Limit.Window.Microseconds()), Key: random.Int32N(3)})
+		}
+		slices.SortFunc(log, func(a, b scenarios.Recorded) int { return cmp.Compare(a.At, b.At) })
+		s.Phases[0].Replay.Requests = log
 	}
 	p, err := scenarios.NewPlan(s)
 	if err != nil {

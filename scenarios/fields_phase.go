@@ -32,6 +32,7 @@ func (p places) notingAs(name string, f field) field {
 // phase reads one phase and appends it.
 func (s *source) phase(n *yaml.Node, out *Scenario) {
 	var p Phase
+	var log Replay
 	at := newPlaces()
 	fields := []field{
 		{"name", true, s.into(&p.Name, s.identifier("phase name"))},
@@ -58,10 +59,14 @@ func (s *source) phase(n *yaml.Node, out *Scenario) {
 		{"repeat", false, func(_, v *yaml.Node) { p.Repeat = s.repeat(v, at) }},
 		{"retry", false, func(_, v *yaml.Node) { p.Retry = s.retry(v, at) }},
 	}
+	fields = append(fields, s.replayFields(&log)...)
 	for i, f := range fields {
 		fields[i] = at.noting(f)
 	}
 	s.mapping(n, "a phase", fields)
+	if p.Shape == replay.Name {
+		p.Replay = &log
+	}
 	s.phaseName(n, p)
 	if shape, err := shapeNamed(p.Shape); err == nil {
 		for _, m := range shape.misfits(func(field string) bool { return at.keys[field] != nil }) {

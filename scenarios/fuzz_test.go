@@ -73,6 +73,7 @@ func FuzzRead(f *testing.F) {
 		"version: 1\nname: x\nphases:\n- {name: a, shape: burst, count: 2, retry: {mode: obey, round: 1s, jitter: 1s, within: 9s}}\n- {name: b, shape: burst, count: 2, retry: {mode: ignore, wait: 1s}}\nchecks:\n- {metric: first_admitted, phase: b.retry, op: <, value: 5s}\n",
 		"version: 1\nname: x\non_failure: local\ntimeout: 5ms\nphases:\n- {name: a, shape: constant, for: 1s, count: 9}\n- {name: b, shape: burst, count: 2, pseudonym: 2, also: 0}\nfaults:\n- {at: a, kind: latency, delay: 5ms, jitter: 1ms, every: 2, hits: limit}\n- {at: edge - 1s, for: 2s, kind: outage}\n- {at: b, kind: restart}\n",
 		"version: 1\nname: x\nphases:\n- {name: a, shape: burst, count: 2, retry: {mode: obey}}\nfaults:\n- {at: a.retry, kind: failover}\n- {at: -3650d, for: 3650d, kind: stall}\n- {at: edge, kind: oom}\n- {kind: acl, for: 0s, hits: 1}\n",
+		"version: 1\nname: x\nphases:\n- {name: a, shape: replay, trace: [a.log, b.log], format: combined, speed: 10x, since: 10:00, until: 5m, spread: poisson, count: 5}\n- {name: b, at: -3650d, shape: replay, speed: 0.1}\n",
 		"version: 2\nname: two words\nlimit: 1\nphases:\n- {name: a, shape: brust, for: 1}\n- {name: a, shape: burst, for: 1s, rate: 1/s}\nchecks: [{op: !=}]\nfaults: [1]\n",
 	} {
 		f.Add(seed)
@@ -138,6 +139,11 @@ func smallPhase(s *scenarios.Scenario, p scenarios.Phase) bool {
 // checkPlanOf plans a scenario that Read accepted.
 func checkPlanOf(t *testing.T, s *scenarios.Scenario) {
 	t.Helper()
+	for _, p := range s.Phases {
+		if p.Replay != nil {
+			p.Replay.Requests = logged(tenOClock, 1_000_000, 9, 3)
+		}
+	}
 	plan, err := scenarios.NewPlan(s)
 	if err != nil {
 		if strings.TrimSpace(err.Error()) == "" {

@@ -16,6 +16,8 @@ var library embed.FS
 type Builtin struct {
 	Name   string
 	Source []byte // YAML, commented
+	// Log is whether it replays a log, and has no traffic before one is named.
+	Log bool
 }
 
 // Builtins are the embedded scenarios in alphabetical order. To add one, add
@@ -31,7 +33,7 @@ func Builtins() []Builtin {
 		if err != nil {
 			panic(fmt.Sprintf("embedded scenario %s: %v", e.Name(), err))
 		}
-		builtins[i] = Builtin{strings.TrimSuffix(e.Name(), ".yaml"), source}
+		builtins[i] = Builtin{strings.TrimSuffix(e.Name(), ".yaml"), source, bytes.Contains(source, []byte("shape: replay"))}
 	}
 	// The files are in another order: a dash comes before the dot of ".yaml".
 	slices.SortFunc(builtins, func(a, b Builtin) int { return strings.Compare(a.Name, b.Name) })
@@ -54,4 +56,10 @@ func BuiltinNamed(name string) (Builtin, error) {
 // Read parses the embedded scenario.
 func (b Builtin) Read(d Defaults, set ...Assignment) (*Scenario, error) {
 	return Read(bytes.NewReader(b.Source), b.Name, d, set...)
+}
+
+// Scripted are the built-ins that say themselves what is sent, as all do but for those
+// that replay a log.
+func Scripted() []Builtin {
+	return slices.DeleteFunc(Builtins(), func(b Builtin) bool { return b.Log })
 }

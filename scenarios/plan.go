@@ -100,6 +100,9 @@ func NewPlan(s *Scenario) (*Plan, error) {
 		p.Arrivals = append(p.Arrivals, arrivals...)
 		next = planned.End
 	}
+	for _, a := range p.Arrivals { // a log has as many as it has
+		p.Keys = max(p.Keys, int(a.Key)+1)
+	}
 	if err := p.address(s.Keys); err != nil {
 		return nil, fmt.Errorf("plan scenario %s: keys: %w", s.Name, err)
 	}
@@ -204,6 +207,11 @@ func planPhase(s *Scenario, phase Phase, index int, place int32, next time.Durat
 	senders, pick, err := n.senderKeys(s.Keys, pick)
 	if err != nil {
 		return PlannedPhase{}, nil, err
+	}
+	if phase.Shape == replay.Name {
+		if pick, err = phase.logged(s.Keys, len(n.demand.recorded)); err != nil {
+			return PlannedPhase{}, nil, err
+		}
 	}
 	arrivals, err := spread(s, shape, n, senders, rand.New(rand.NewPCG(s.Seed, uint64(index))), place, pick)
 	return PlannedPhase{

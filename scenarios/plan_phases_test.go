@@ -124,7 +124,7 @@ func TestScenariosThatNoFileGives(t *testing.T) {
 		{scenarios.Phase{Name: "a", Shape: "constant", Count: expr(t, "1")}, `plan scenario s: phase a: constant needs a "for"`},
 		{scenarios.Phase{Name: "a", Shape: "drip", For: expr(t, "1s")}, `plan scenario s: phase a: drip needs an "every"`},
 		{scenarios.Phase{Name: "a", Shape: "ramp", For: expr(t, "1s"), From: expr(t, "1/s")}, `plan scenario s: phase a: ramp needs a "to"`},
-		{scenarios.Phase{Name: "a", Shape: "square"}, `plan scenario s: phase a: unknown shape "square"; known: burst, herd, constant, saturate, drip, ramp, poisson`},
+		{scenarios.Phase{Name: "a", Shape: "square"}, `plan scenario s: phase a: unknown shape "square"; known: burst, herd, constant, saturate, drip, ramp, poisson, replay`},
 	} {
 		s := &scenarios.Scenario{Name: "s", Limit: limiter.Limit{Max: 1, Window: time.Second}, Keys: scenarios.Keys{Count: 1}, Phases: []scenarios.Phase{row.phase}}
 		if _, err := scenarios.NewPlan(s); err == nil || err.Error() != row.want {

@@ -93,6 +93,9 @@ func (p Phase) resolve(l limiter.Limit, next time.Duration) (numbers, []misfit) 
 		}
 	}
 	n.demand = r.demand(p, n.limit)
+	if p.Replay != nil {
+		r.replay(p, &n.demand)
+	}
 	if p.Retry != nil {
 		n.retry = r.retry(*p.Retry, n.length())
 	}
@@ -123,6 +126,24 @@ func (r *resolution) demand(p Phase, budget limiter.Limit) demand {
 	return d
 }
 
+// replay computes what a phase sends of a log, as far as the log is known. A count bounds
+// how much of it.
+func (r *resolution) replay(p Phase, d *demand) {
+	requests := p.Replay.Requests
+	if d.counted {
+		requests = requests[:min(int64(len(requests)), d.count)]
+	}
+	if d.counted && d.count == 0 {
+		r.note("count", errors.New("a replay of no request sends nothing"))
+	}
+	var err error
+	d.recorded, err = p.Replay.offsets(requests, r.limit.Window)
+	r.note("trace", err)
+	if n := len(d.recorded); n > 0 {
+		d.span = d.recorded[n-1] + time.Microsecond
+	}
+}
+
 // retry computes how clients of a phase of some length retry.
 func (r *resolution) retry(p Retry, length time.Duration) *RetryPlan {
 	return &RetryPlan{
@@ -136,7 +157,7 @@ func (r *resolution) retry(p Retry, length time.Duration) *RetryPlan {
 
 // has reports whether a phase has a field that depends on its shape.
 func (p Phase) has(field string) bool {
-	given := map[string]Expr{"for": p.For, "count": p.Count, "rate": p.Rate, "from": p.From, "to": p.To, "every": p.Every}
+	given := map[string]Expr{"for": p.For, "count": p.Count, "rate": p.Rate, "from": p.From, "to": p.To, "every": p.Every, "senders": p.Senders, "skip": p.Skip}
 	return given[field].Present()
 }
 

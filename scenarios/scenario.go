@@ -151,6 +151,8 @@ type Phase struct {
 	Repeat *Repeat
 	// Retry makes clients send again what was denied.
 	Retry *Retry
+	// Replay is the log of a phase of shape replay; nil for all other shapes.
+	Replay *Replay
 }
 
 // Repeat does a phase Times times, the starts Every apart.

@@ -17,6 +17,8 @@ type Shape struct {
 	// needs are the fields that a phase of this shape has to have, and takes those
 	// that it may have.
 	needs, takes []string
+	// refuses are fields of any other phase that one of this shape may not have.
+	refuses []string
 	// either are two fields of which a phase has exactly one.
 	either []string
 	// total is how many requests one repetition sends, of shapes for which no count
@@ -36,15 +38,16 @@ type demand struct {
 	rate     *big.Rat // per microsecond; nil if none was given
 	from, to *big.Rat // per microsecond, of a ramp
 	every    time.Duration
-	full     *big.Rat // the phase's limit per window, per microsecond
-	counted  bool     // a count was given
+	full     *big.Rat        // the phase's limit per window, per microsecond
+	counted  bool            // a count was given
+	recorded []time.Duration // the requests of a log, as offsets
 }
 
 // Shapes is the table of all shapes. To add one, add its row.
-var Shapes = []Shape{burst, herd, constantShape, saturate, drip, ramp, poisson}
+var Shapes = []Shape{burst, herd, constantShape, saturate, drip, ramp, poisson, replay}
 
 // shapeFields are the fields of a phase that depend on its shape.
-var shapeFields = []string{"for", "count", "rate", "from", "to", "every"}
+var shapeFields = []string{"for", "count", "rate", "from", "to", "every", "trace", "format", "speed", "since", "until", "spread"}
 
 func shapeNamed(name string) (Shape, error) {
 	for _, s := range Shapes {
@@ -99,6 +102,11 @@ func (s Shape) misfits(has func(field string) bool) []misfit {
 				article = "an"
 			}
 			add("", "%s needs %s %q", s.Name, article, field)
+		}
+	}
+	for _, field := range s.refuses {
+		if has(field) {
+			add(field, "%s takes no %q", s.Name, field)
 		}
 	}
 	if len(s.either) == 2 {

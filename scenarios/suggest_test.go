@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ func vocabulary() map[string][]string {
 		"keys of keys":       {"count", "distribution", "zipf"},
 		"keys of a phase": {
 			"name", "at", "for", "shape", "count", "rate", "from", "to", "every", "cost", "limit", "skew", "jitter", "pseudonym", "repeat", "retry",
+			"trace", "format", "speed", "since", "until", "spread",
 		},
 		"keys of repeat": {"times", "every"},
 		"keys of retry":  {"mode", "wait", "round", "jitter", "within"},
@@ -34,6 +36,7 @@ func vocabulary() map[string][]string {
 	for _, k := range scenarios.FaultKinds {
 		lists["faults"] = append(lists["faults"], k.Name)
 	}
+	lists["spreads"] = scenarios.Spreads
 	lists["failure policies"] = scenarios.FailurePolicies
 	for _, c := range scenarios.Clocks {
 		lists["clocks"] = append(lists["clocks"], string(c.Name))
@@ -65,7 +68,7 @@ func TestTheManualKnowsEveryWord(t *testing.T) {
 func TestEveryCommonTypoIsRecognised(t *testing.T) {
 	for list, words := range vocabulary() {
 		for _, word := range words {
-			if len(word) < 5 || word == "retry" { // "every" has the same letters but one
+			if len(word) < 5 || slices.Contains([]string{"retry", "trace", "format", "spread"}, word) { // "every", "rate", "from" and "speed" are as near
 				continue
 			}
 			for what, typo := range typos(word) {

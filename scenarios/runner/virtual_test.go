@@ -173,7 +173,7 @@ func TestGroupsDoNotOverlap(t *testing.T) {
 
 // How many callers there are changes no count.
 func TestCountsDoNotDependOnMaxInFlight(t *testing.T) {
-	for _, b := range scenarios.Builtins() {
+	for _, b := range scenarios.Scripted() {
 		s, err := b.Read(scenarios.BuiltinDefaults())
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func virtualBuiltins(t *testing.T, count int64) []*scenarios.Scenario {
 	t.Helper()
 	var all []*scenarios.Scenario
 	var left []string
-	for _, b := range scenarios.Builtins() {
+	for _, b := range scenarios.Scripted() {
 		sc, err := b.Read(scenarios.BuiltinDefaults())
 		if err != nil {
 			t.Fatal(err)

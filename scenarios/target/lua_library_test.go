@@ -148,7 +148,7 @@ func TestLuaExamplesUnderTheLibrary(t *testing.T) {
 // time.
 func TestServerClockExampleUnderTheLibrary(t *testing.T) {
 	name := "lua:" + examples + "server-window.lua"
-	for _, b := range scenarios.Builtins() {
+	for _, b := range scenarios.Scripted() {
 		sc, err := b.Read(scenarios.BuiltinDefaults())
 		if err != nil {
 			t.Fatal(err)
