@@ -58,7 +58,9 @@ func TestPicturesAreCurrent(t *testing.T) {
 // planned is what the program prints.
 func planned(t *testing.T, args []string) string {
 	t.Helper()
-	out, err := exec.Command(plainProgram(t), args...).Output()
+	c := exec.Command(plainProgram(t), args...)
+	c.Dir = ".."
+	out, err := c.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
@@ -73,23 +75,32 @@ func scenarioDocs(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := scenarios.NewPlan(s)
-		if err != nil {
-			t.Fatal(err)
+		shown := "what the traffic of a log would"
+		if !b.Log {
+			p, err := scenarios.NewPlan(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = exposes(t, p)
 		}
-		fmt.Fprintf(&index, "| [%s](#%s) | %s | %s |\n", b.Name, b.Name, s.Description, exposes(t, p))
+		fmt.Fprintf(&index, "| [%s](#%s) | %s | %s |\n", b.Name, b.Name, s.Description, shown)
 		prose := leadingComment(b)
 		if prose == "" {
 			t.Errorf("scenario %s has no comment that says what it is for", b.Name)
 		}
 		fmt.Fprintf(&body, "\n## %s\n\n%s\n", b.Name, prose)
+		run := "rlbench run " + b.Name + " -a all"
 		plan := []string{"plan", b.Name, "-a", "all"}
+		if b.Log {
+			run += " --trace access.log"
+			plan = append(plan, "--limit", "10/1m", "--trace", "testdata/logs/access.log")
+		}
 		fmt.Fprintf(&body, "\n```console\n$ rlbench %s\n%s```\n", strings.Join(plan, " "), planned(t, plan))
 		fmt.Fprintf(&body, "\nChecks:\n\n```\n%s```\n", checksOf(s))
 		if found := foundBy(b.Name); found != "" {
 			fmt.Fprintf(&body, "\nIt has to find %s.\n", found)
 		}
-		fmt.Fprintf(&body, "\nRun it: `rlbench run %s -a all`\n", b.Name)
+		fmt.Fprintf(&body, "\nRun it: `%s`\n", run)
 	}
 	return fmt.Sprintf(docsHead, index.String()) + body.String() + docsShapes()
 }

@@ -28,7 +28,7 @@ const replayHint = "rlbench run replay --trace access.log"
 func (o *replayOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.trace, "trace", nil, "access log that a scenario replays, such as replay: plain, gzip or zstd, - for stdin; again for its other files")
-	f.StringVar(&o.format, "format", "", "format of the log: a name, or a pattern as nginx or Apache have it (default found out)")
+	f.StringVar(&o.format, "format", "", "format of the log: a name, a pattern as nginx or Apache have it, or names of fields (default found out)")
 	f.StringVar(&o.speed, "speed", "", "how much faster than it was logged, 0.1x to 1000x; the limit's window stays (default 1x)")
 	f.StringVar(&o.from, "from", "", "first instant of the log to replay: 2026-01-01T10:00:00Z, 10:00:00 (UTC), or 10m from its first request")
 	f.StringVar(&o.to, "to", "", "the instant before which the replay ends, written as for --from")

@@ -103,7 +103,7 @@ func logHint(err error) string {
 	if errors.As(err, &path) {
 		return "--trace access.log; a file that a scenario names is looked for beside it"
 	}
-	return "--format tells how lines are made: " + strings.Join(trace.Formats(), ", ") + ", or a pattern as nginx or Apache have it"
+	return "--format tells how lines are made: " + strings.Join(trace.Formats(), ", ") + ", csv:time=FIELD,client=FIELD, or a pattern as nginx or Apache have it"
 }
 
 // part collects the requests of a log that are within [since, until).
