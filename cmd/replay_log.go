@@ -100,6 +100,9 @@ func recorded(r scenarios.Replay, most int64, stdin io.Reader) (*recording, erro
 // logHint is what helps with a log that cannot be read.
 func logHint(err error) string {
 	var path *fs.PathError
+	if errors.Is(err, trace.ErrBadLines) {
+		return "take lines of anything else out of the log; --format tells how lines are made"
+	}
 	if errors.As(err, &path) {
 		return "--trace access.log; a file that a scenario names is looked for beside it"
 	}
