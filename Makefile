@@ -56,6 +56,7 @@ chromium:
 # The figures of BENCHMARKS.md: Go benchmarks, then other rate limiters beside these.
 bench: redis
 	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchmem -count=$(or $(COUNT),1) ./limiter ./limiter/httplimit ./limiter/identity
+	$(GO) test -run '^$$' -bench . -benchmem -cpu 1 -count=$(or $(COUNT),1) ./scenarios/simulator ./scenarios/trace ./scenarios/crowd
 	RLBENCH_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench . -benchtime $(or $(ROUNDS),3)x ./cmd
 	cd testdata/peers && $(GO) run . -rounds $(or $(ROUNDS),3)
 
