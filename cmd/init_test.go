@@ -82,10 +82,10 @@ func TestInitExamplesAreRight(t *testing.T) {
 	text := filled(t, "100/1m", "log")[0].text
 	places := example.FindAllStringSubmatchIndex(text, -1)
 	// keys twice, cost, jitter, repeat, limit, senders, skip, skew, pseudonym, also,
-	// retry, round, a check, late, drain, on_failure, timeout, edge_tier,
+	// retry, round, a replay, a check, late, drain, on_failure, timeout, edge_tier,
 	// max_in_flight, faults
-	if len(places) != 21 {
-		t.Errorf("%d examples, want 21", len(places))
+	if len(places) != 22 {
+		t.Errorf("%d examples, want 22", len(places))
 	}
 	for _, at := range places {
 		line := text[at[2]:at[3]] + text[at[4]:at[5]]
@@ -103,6 +103,11 @@ func TestInitExamplesAreRight(t *testing.T) {
 		}
 		s, err := readStarter(with)
 		if err == nil {
+			for i := range s.Phases {
+				if r := s.Phases[i].Replay; r != nil {
+					r.Requests = []scenarios.Recorded{{Key: 1}} // of a log that is there
+				}
+			}
 			_, err = scenarios.NewPlan(s)
 		}
 		if err != nil {

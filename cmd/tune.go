@@ -295,6 +295,8 @@ func logTrouble(err error) error {
 	switch {
 	case errors.Is(err, trace.ErrEmpty):
 		hint = "give a log with requests in it; rlbench init --log nginx writes one to try"
+	case errors.Is(err, tuning.ErrNoRoom):
+		return &problem{exitInternal, err, "make room, or set TMPDIR to a folder that has some"}
 	case errors.Is(err, trace.ErrBadLines):
 		hint += "; or raise --max-bad"
 	case errors.Is(err, context.Canceled):

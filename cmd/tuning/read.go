@@ -22,7 +22,22 @@ type record struct {
 	tape      *trace.Tape
 	summary   trace.Summary
 	directory *trace.Directory
+	torn      error // why not all of it was read
 	seed      uint64
+}
+
+// ErrNoRoom is of a log that cannot be held: see Config.TempDir.
+var ErrNoRoom = errors.New("there is no room for the log")
+
+// worth reports whether what was read before an error is worth looking at: the beginning of
+// a file that is torn is, and not what is no log.
+func (r *record) worth(err error) bool {
+	for _, not := range []error{trace.ErrNotLog, trace.ErrBadLines, trace.ErrEmpty, ErrNoRoom} {
+		if errors.Is(err, not) {
+			return false
+		}
+	}
+	return r.tape.Len() > 0
 }
 
 // read reads a log once, onto a tape. What was read is there with an error too.
@@ -50,6 +65,7 @@ func read(ctx context.Context, c *Config) (*record, error) {
 			break
 		}
 		if err = tape.Add(q); err != nil {
+			err = fmt.Errorf("%w: %w", ErrNoRoom, err)
 			break
 		}
 	}

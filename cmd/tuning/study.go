@@ -49,11 +49,14 @@ func Tune(ctx context.Context, c Config) (*Study, error) {
 		defer rec.tape.Close()
 	}
 	interrupted := err != nil && ctx.Err() != nil
-	if err != nil && !interrupted {
+	if err != nil && !interrupted && (rec == nil || !rec.worth(err)) {
 		return nil, c.describe(err)
 	}
 	if rec.tape.Len() == 0 {
 		return nil, c.describe(trace.ErrEmpty)
+	}
+	if !interrupted {
+		rec.torn = err
 	}
 	s := &study{Config: &c, record: rec, doc: &report.Tuning{
 		Schema: report.TuningSchema, Verdict: scenarios.Pass, Interrupted: interrupted,

@@ -18,7 +18,7 @@ func (s *study) warn() {
 	unsure := func(code, message, hint string) {
 		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
 		doc.Verdict = scenarios.Inconclusive
-		if code != "interrupted" { // then it is of what was read
+		if code != "interrupted" && code != "torn-log" { // then it is of what was read
 			doc.Recommended, doc.RunnerUp, doc.Rest = nil, nil, []report.Choice{}
 		}
 	}
@@ -28,13 +28,16 @@ func (s *study) warn() {
 	if doc.Interrupted {
 		unsure("interrupted", fmt.Sprintf("interrupted after %d requests", l.Requests), "run it again and let it finish")
 	}
+	if s.torn != nil {
+		unsure("torn-log", fmt.Sprintf("not all of the log could be read, and figures are of %d requests: %v", l.Requests, s.torn), "give the whole file")
+	}
 	if l.Clients == 1 {
 		unsure("one-client", fmt.Sprintf("all %d requests are of one client: there is nobody to tell it from", l.Requests), "if a proxy is in front, log the address that it forwards; --format '$http_x_forwarded_for ...'")
 	}
 	if span < 2*window {
 		unsure("too-short", fmt.Sprintf("the log is of %s, which is less than two windows of %s", span.Round(time.Millisecond), limiter.FormatDuration(window)), "give a longer log, or a shorter --window")
 	}
-	if doc.Recommended == nil && doc.Verdict == scenarios.Pass {
+	if doc.Recommended == nil && l.Clients > 1 && span >= 2*window {
 		unsure("no-limit", fmt.Sprintf("no limit up to %d leaves %s of ordinary clients untouched", s.Limits[len(s.Limits)-1], percent(s.Untouched)), "give higher --limit, or a lower --untouched")
 	}
 	if l.Limited > 0 {

@@ -110,6 +110,7 @@ func TestReaderOfUncertainStamps(t *testing.T) {
 		{"$time_iso8601 $remote_addr", "2024-02-28T23:59:59Z 192.0.2.1", second, false},
 		{"$msec $remote_addr $request_time", "1709164799.123 192.0.2.1 0.100", 1000, true},
 		{"$msec $remote_addr %T", "1709164799.123 192.0.2.1 3", second, true},
+		{"$msec $remote_addr $request_time", "1709164799.123 192.0.2.1 0.000", 1000, true}, // nothing was taken off
 		{"$msec $remote_addr $request_time", "1709164799.123 192.0.2.1 -", 1000, false},
 		{"%{usec}t %h %T", "1709164799123456 192.0.2.1 3", 1, true},
 		{"%{usec}t %h", "1709164799123000 192.0.2.1", 1000, true},

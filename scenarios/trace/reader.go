@@ -189,7 +189,7 @@ func (r *Reader) take(line logLine) {
 	switch {
 	case timed:
 		r.durations.add(found.duration)
-		r.taken = true
+		r.taken = r.taken || found.duration != 0 // of nothing but zeros nothing was taken off
 	case r.format.Completion:
 		r.completed++
 	}
