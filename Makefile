@@ -6,7 +6,7 @@ GOFUMPT      = $(GO) run mvdan.cc/gofumpt@v0.12.0
 SUDO         = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 FUZZTIME    ?= 30s
 
-.PHONY: build test pages specimens selftest check redis chromium bench fuzz update docs clean
+.PHONY: build test thorough pages specimens selftest check redis chromium bench fuzz update docs clean
 
 build:
 	$(GO) build -o rlbench .
@@ -18,7 +18,12 @@ build:
 test: redis chromium check
 	GOGC=400 RLBENCH_REQUIRE_REDIS=1 $(GO) test -race -shuffle=on -count=1 -parallel 3 -timeout 20m ./...
 	cd testdata/peers && $(GO) vet ./... && $(GO) test -race -count=1 ./...
-	$(MAKE) -j2 pages specimens
+	$(MAKE) -j2 thorough pages specimens
+
+# What is tried less often under the race detector, as often as it should be.
+thorough:
+	$(GO) test -count=1 -run TestConformance/embedded ./limiter
+	$(GO) test -shuffle=on -count=1 ./report/... ./cmd/tuning
 
 # Pages in a browser, and a selftest of some seconds: each leaves room for the other.
 pages: chromium

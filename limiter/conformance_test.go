@@ -13,13 +13,17 @@ import (
 var vectors = os.DirFS("../testdata/vectors")
 
 func TestConformance(t *testing.T) {
+	var onEmulator []limiter.Algorithm // all
+	if raced {
+		onEmulator = []limiter.Algorithm{limiter.Fixed} // its Lua is interpreted in Go
+	}
 	for _, b := range []struct {
 		name       string
 		client     func(testing.TB) redis.UniversalClient
 		open       func(limitertest.Setup) (limiter.Limiter, error)
 		algorithms []limiter.Algorithm // nil is all
 	}{
-		{"embedded", func(t testing.TB) redis.UniversalClient { return embedded(t).Client() }, limitertest.Redis, nil},
+		{"embedded", func(t testing.TB) redis.UniversalClient { return embedded(t).Client() }, limitertest.Redis, onEmulator},
 		{"managed", func(t testing.TB) redis.UniversalClient { return managed(t).Client() }, limitertest.Redis, nil},
 		{"url", func(t testing.TB) redis.UniversalClient { return dialled(t) }, limitertest.Redis, nil},
 		{"cluster", func(t testing.TB) redis.UniversalClient { return cluster(t) }, limitertest.Redis, nil},

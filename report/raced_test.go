@@ -1,0 +1,7 @@
+//go:build race
+
+package report_test
+
+// raced is that the race detector watches, which makes everything many times slower: what has
+// one goroutine is tried less often, and as often as it should be without it, by "make thorough".
+const raced = true
