@@ -291,7 +291,7 @@ func (t *tuningRun) costs() (report.Redis, []report.MeasuredKey, error) {
 
 // logTrouble is about a log that cannot be read.
 func logTrouble(err error) error {
-	hint := "rlbench tune --format says what it is: " + strings.Join(trace.Formats(), ", ")
+	hint := "rlbench tune FILE --format csv:time=ts,client=ip says what it is; or one of " + strings.Join(trace.Formats(), ", ") + ", jsonl, or a log_format of nginx"
 	switch {
 	case errors.Is(err, trace.ErrEmpty):
 		hint = "give a log with requests in it; rlbench init --log nginx writes one to try"

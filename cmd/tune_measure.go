@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,8 +73,13 @@ func (t *tuningRun) filled(n int64, names []string) (*report.Report, error) {
 	var o runOptions
 	c := &cobra.Command{}
 	o.flags(c)
-	o.limit, o.algorithms, o.redis, o.timeout, o.runs = fmt.Sprintf("%d/1m", n), names, t.redis, t.timeout, 3
-	o.quiet, o.progress = true, "none"
+	err := c.ParseFlags([]string{
+		"--limit", fmt.Sprintf("%d/1m", n), "--algorithm", strings.Join(names, ","), "--redis", t.redis, "--timeout", t.timeout.String(),
+		"--runs", "3", "--quiet", "--progress", "none",
+	})
+	if err != nil {
+		return nil, internal(err)
+	}
 	e, err := o.prepare(t.app, c, []string{"boundary-burst"})
 	if err != nil {
 		return nil, err
