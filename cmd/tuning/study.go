@@ -48,7 +48,7 @@ func Tune(ctx context.Context, c Config) (*Study, error) {
 	if rec != nil {
 		defer rec.tape.Close()
 	}
-	interrupted := err != nil && ctx.Err() != nil
+	interrupted := err != nil && ctx.Err() != nil && rec != nil && rec.tape.Len() > 0
 	if err != nil && !interrupted && (rec == nil || !rec.worth(err)) {
 		return nil, c.describe(err)
 	}
