@@ -103,6 +103,15 @@ func codeOf(err error) int {
 	}
 }
 
+// hintOf is what would help with an error, or something else where it does not know.
+func hintOf(err error, otherwise string) string {
+	var p *problem
+	if errors.As(err, &p) {
+		return p.hint
+	}
+	return otherwise
+}
+
 // printError writes an error for people: what was attempted, and what would
 // help.
 func printError(w io.Writer, err error) {
@@ -111,12 +120,7 @@ func printError(w io.Writer, err error) {
 		lines[i] = printable(lines[i])
 	}
 	fmt.Fprintf(w, "rlbench: error: %s\n", strings.Join(lines, "\n  "))
-	hint := "rlbench --help"
-	var p *problem
-	if errors.As(err, &p) {
-		hint = p.hint
-	}
-	if hint != "" {
+	if hint := hintOf(err, "rlbench --help"); hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", printable(hint))
 	}
 }

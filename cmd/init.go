@@ -128,7 +128,7 @@ func (o *initOptions) files(a *app) ([]starter, error) {
 		if err != nil {
 			return nil, internal(err)
 		}
-		files = append(files, starter{f.name, fill.Replace(string(text))})
+		files = append(files, starter{name: f.name, text: fill.Replace(string(text))})
 	}
 	if tellNoWait(names, l) {
 		files[0].text = impolite(files[0].text)

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,8 +11,12 @@ import (
 	"strings"
 )
 
-// starter is a file that init writes.
-type starter struct{ name, text string }
+// starter is a file that init writes: a text or, where that would not fit into memory, what
+// write writes.
+type starter struct {
+	name, text string
+	write      func(io.Writer) error // nil for the text
+}
 
 // errThere says that a file is in the way.
 var errThere = errors.New("there already")
@@ -53,7 +58,7 @@ func put(dir string, files []starter, force bool) (err error) {
 		if aside != "" && os.Rename(path, old) == nil {
 			undo = append(undo, func() { os.Rename(old, path) })
 		}
-		made, err := create(path, f.text)
+		made, err := create(path, f)
 		if made {
 			undo = append(undo, func() { os.Remove(path) })
 		}
@@ -65,12 +70,16 @@ func put(dir string, files []starter, force bool) (err error) {
 }
 
 // create writes a file that must not exist, and reports whether it made it.
-func create(path, text string) (made bool, err error) {
+func create(path string, s starter) (made bool, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return false, err
 	}
-	_, err = f.WriteString(text)
+	if s.write != nil {
+		err = s.write(f)
+	} else {
+		_, err = f.WriteString(s.text)
+	}
 	return true, errors.Join(err, f.Close())
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -72,13 +71,13 @@ func (o *logOptions) write(a *app, dir string, force bool) error {
 	}
 	stop := a.watchSignals()
 	defer stop.stop()
-	err := o.put(stop.ctx, dir, format, config, force)
+	err := put(dir, logFiles(stop.ctx, format, config), force)
 	if s := stop.signal(); s != nil {
 		return &verdictError{signalCode(s)}
 	}
 	if err != nil {
 		hint := "choose a folder that can be written: rlbench init --log " + o.format + " DIR"
-		if errors.Is(err, errThere) {
+		if errors.Is(err, errThere) || errors.Is(err, fs.ErrExist) {
 			hint = "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere"
 		}
 		return usage(fmt.Errorf("init: %w", err), hint)
@@ -94,53 +93,17 @@ func (o *logOptions) write(a *app, dir string, force bool) error {
 	return nil
 }
 
-// put writes both files beside their places and then moves them there. If that fails, or the
-// context ends, everything is as it was.
-func (o *logOptions) put(ctx context.Context, dir string, format *crowd.Format, config crowd.Config, force bool) (err error) {
-	if err := unobstructed(dir, []starter{{name: format.File}, {name: truthFile}}, force); err != nil {
-		return err
-	}
-	made := false
-	if err := os.Mkdir(dir, 0o755); err == nil {
-		made = true
-	} else if !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make folder %s: %w", dir, withoutPath(err))
-	}
+// logFiles are a log and what is true of it, which is known once the log is written. If the
+// context ends before, writing fails.
+func logFiles(ctx context.Context, format *crowd.Format, config crowd.Config) []starter {
 	var truth []crowd.Truth
-	var aside []string
-	defer func() {
-		for _, path := range aside {
-			os.Remove(path)
-		}
-		if err != nil && made {
-			os.Remove(dir)
-		}
-	}()
-	for _, part := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{format.File, func(w io.Writer) (err error) {
+	return []starter{
+		{name: format.File, write: func(w io.Writer) (err error) {
 			truth, err = format.Write(w, until(ctx, crowd.Generate(config)))
 			return errors.Join(err, ctx.Err())
 		}},
-		{truthFile, func(w io.Writer) error { return crowd.WriteTruth(w, truth) }},
-	} {
-		f, err := os.CreateTemp(dir, ".rlbench-*")
-		if err != nil {
-			return fmt.Errorf("write to folder %s: %w", dir, withoutPath(err))
-		}
-		aside = append(aside, f.Name())
-		if err := errors.Join(part.write(f), f.Chmod(0o644), f.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", pathIn(dir, part.name), withoutPath(err))
-		}
+		{name: truthFile, write: func(w io.Writer) error { return crowd.WriteTruth(w, truth) }},
 	}
-	for i, name := range []string{format.File, truthFile} {
-		if err := os.Rename(aside[i], pathIn(dir, name)); err != nil {
-			return fmt.Errorf("write %s: %w", pathIn(dir, name), withoutPath(err))
-		}
-	}
-	return nil
 }
 
 // until ends events with a context.

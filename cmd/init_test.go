@@ -213,7 +213,7 @@ func TestInitWorkflow(t *testing.T) {
 // A file that cannot be written takes the others back, and brings back what they
 // replaced.
 func TestPutIsAllOrNothing(t *testing.T) {
-	cannot := []starter{{"first", "new"}, {"no/such/folder", "new"}}
+	cannot := []starter{{name: "first", text: "new"}, {name: "no/such/folder", text: "new"}}
 	t.Run("made", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "made")
 		if err := put(dir, cannot, false); err == nil {
@@ -234,7 +234,7 @@ func TestPutIsAllOrNothing(t *testing.T) {
 		if diff := cmp.Diff([]string{"first=old"}, contents(t, dir)); diff != "" {
 			t.Error(diff)
 		}
-		if err := put(dir, []starter{{"first", "new"}, {"second", "new"}}, true); err != nil {
+		if err := put(dir, []starter{{name: "first", text: "new"}, {name: "second", text: "new"}}, true); err != nil {
 			t.Error(err)
 		}
 		if diff := cmp.Diff([]string{"first=new", "second=new"}, contents(t, dir)); diff != "" {

@@ -18,8 +18,7 @@ type progress struct {
 	total   int64
 	handled *atomic.Int64
 	what    atomic.Pointer[string]
-	quit    chan struct{}
-	done    chan struct{}
+	drawn
 }
 
 // Bars move ten times a second; logs get at most one line in ten seconds.
@@ -30,9 +29,9 @@ const (
 
 // startProgress begins to show progress in the mode of the flags. stop ends it.
 func (e *experiment) startProgress(total int64, handled *atomic.Int64) *progress {
-	p := &progress{total: total, handled: handled, quit: make(chan struct{}), done: make(chan struct{})}
+	p := &progress{total: total, handled: handled, drawn: newDrawn()}
 	p.describe("")
-	switch mode := e.progressMode(); mode {
+	switch e.progressMode(e.runOptions) {
 	case "bar":
 		go p.bar(e.Err)
 	case "plain":
@@ -44,28 +43,48 @@ func (e *experiment) startProgress(total int64, handled *atomic.Int64) *progress
 }
 
 // progressMode resolves auto: bars only on a terminal that can draw them.
-func (e *experiment) progressMode() string {
-	onTerminal := e.terminal(e.Err) > 0 && !e.dumb()
-	ci, _ := e.Env("CI")
+func (a *app) progressMode(o *runOptions) string {
+	onTerminal := a.terminal(a.Err) > 0 && !a.dumb()
+	ci, _ := a.Env("CI")
 	switch {
-	case e.quiet:
+	case o.quiet:
 		return "none"
-	case e.progress == "auto" && onTerminal && ci == "":
+	case o.progress == "auto" && onTerminal && ci == "":
 		return "bar"
-	case e.progress == "auto", e.progress == "bar" && !onTerminal:
+	case o.progress == "auto", o.progress == "bar" && !onTerminal:
 		return "plain" // mpb draws nothing off a terminal
 	default:
-		return e.progress
+		return o.progress
 	}
+}
+
+// drawn is something that is drawn from time to time until it is stopped.
+type drawn struct{ quit, done chan struct{} }
+
+func newDrawn() drawn { return drawn{make(chan struct{}), make(chan struct{})} }
+
+// every draws each time that a period has passed, until stop.
+func (d drawn) every(period time.Duration, draw func()) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			draw()
+		case <-d.quit:
+			return
+		}
+	}
+}
+
+// stop ends the drawing, and waits until nothing is drawn any more.
+func (d drawn) stop() {
+	close(d.quit)
+	<-d.done
 }
 
 // describe says what is being done now.
 func (p *progress) describe(what string) { p.what.Store(&what) }
-
-func (p *progress) stop() {
-	close(p.quit)
-	<-p.done
-}
 
 func (p *progress) bar(w io.Writer) {
 	defer close(p.done)
@@ -73,31 +92,17 @@ func (p *progress) bar(w io.Writer) {
 	bar := bars.AddBar(p.total, mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *p.what.Load() }, decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d/%d in all"), decor.Name(" "), decor.Elapsed(decor.ET_STYLE_GO)))
-	tick := time.NewTicker(barPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			bar.SetCurrent(min(p.handled.Load(), p.total-1)) // the last step is ours: it ends the bar
-		case <-p.quit:
-			bar.Abort(true)
-			bars.Wait()
-			return
-		}
-	}
+	p.every(barPeriod, func() {
+		bar.SetCurrent(min(p.handled.Load(), p.total-1)) // the last step is ours: it ends the bar
+	})
+	bar.Abort(true)
+	bars.Wait()
 }
 
 func (p *progress) plain(w io.Writer) {
 	defer close(p.done)
-	tick := time.NewTicker(plainPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			handled := p.handled.Load() // clients can send more often than expected
-			fmt.Fprintf(w, "rlbench: %s: %d of %d requests\n", *p.what.Load(), handled, max(handled, p.total))
-		case <-p.quit:
-			return
-		}
-	}
+	p.every(plainPeriod, func() {
+		handled := p.handled.Load() // clients can send more often than expected
+		fmt.Fprintf(w, "rlbench: %s: %d of %d requests\n", *p.what.Load(), handled, max(handled, p.total))
+	})
 }

@@ -19,7 +19,7 @@ func (t *tuningRun) write(study *tuning.Study) error {
 	}
 	files := make([]starter, len(emitted))
 	for i, f := range emitted {
-		files[i] = starter{f.Name, f.Text}
+		files[i] = starter{name: f.Name, text: f.Text}
 	}
 	if err := put(t.emit, files, t.force); err != nil {
 		hint := "choose a folder that can be written: --emit DIR"

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -14,24 +13,22 @@ import (
 // long it will take. What is done is told from another goroutine than it is drawn by.
 type reading struct {
 	step atomic.Pointer[string]
-	done atomic.Int64
+	read atomic.Int64
 	all  atomic.Int64 // 0 if nobody knows
-	quit chan struct{}
-	over chan struct{}
+	drawn
 }
 
 // startReading begins to show progress in the mode of the flags; stop ends it.
 func (t *tuningRun) startReading() *reading {
-	p := &reading{quit: make(chan struct{}), over: make(chan struct{})}
+	p := &reading{drawn: newDrawn()}
 	p.tell("reading", 0, 0)
-	e := experiment{app: t.app, runOptions: &t.runOptions}
-	switch e.progressMode() {
+	switch t.progressMode(&t.runOptions) {
 	case "bar":
 		go p.bars(t.Err)
 	case "plain":
 		go p.plain(t.Err)
 	default:
-		close(p.over)
+		close(p.done)
 	}
 	return p
 }
@@ -41,42 +38,30 @@ func (p *reading) tell(step string, done, total int64) {
 		p.step.Store(&step)
 	}
 	p.all.Store(total)
-	p.done.Store(done)
-}
-
-func (p *reading) stop() {
-	close(p.quit)
-	<-p.over
+	p.read.Store(done)
 }
 
 // bars draws a bar for each step, one after another.
 func (p *reading) bars(w io.Writer) {
-	defer close(p.over)
+	defer close(p.done)
 	all := mpb.New(mpb.WithOutput(w), mpb.WithWidth(40), mpb.WithRefreshRate(barPeriod))
 	var bar *mpb.Bar
 	step := ""
-	tick := time.NewTicker(barPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if now := *p.step.Load(); now != step || bar == nil {
-				if bar != nil {
-					bar.Abort(true)
-				}
-				step, bar = now, newBar(all, now)
-			}
-			total := p.all.Load()
-			bar.SetTotal(total, false)
-			bar.SetCurrent(min(p.done.Load(), max(total-1, 0)))
-		case <-p.quit:
+	p.every(barPeriod, func() {
+		if now := *p.step.Load(); now != step || bar == nil {
 			if bar != nil {
 				bar.Abort(true)
 			}
-			all.Wait()
-			return
+			step, bar = now, newBar(all, now)
 		}
+		total := p.all.Load()
+		bar.SetTotal(total, false)
+		bar.SetCurrent(min(p.read.Load(), max(total-1, 0)))
+	})
+	if bar != nil {
+		bar.Abort(true)
 	}
+	all.Wait()
 }
 
 func newBar(all *mpb.Progress, step string) *mpb.Bar {
@@ -90,20 +75,13 @@ func newBar(all *mpb.Progress, step string) *mpb.Bar {
 }
 
 func (p *reading) plain(w io.Writer) {
-	defer close(p.over)
-	tick := time.NewTicker(plainPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			done, total := p.done.Load(), p.all.Load()
-			if total > 0 {
-				fmt.Fprintf(w, "rlbench: %s: %d %%\n", *p.step.Load(), 100*done/total)
-			} else {
-				fmt.Fprintf(w, "rlbench: %s: %d\n", *p.step.Load(), done)
-			}
-		case <-p.quit:
-			return
+	defer close(p.done)
+	p.every(plainPeriod, func() {
+		done, total := p.read.Load(), p.all.Load()
+		if total > 0 {
+			fmt.Fprintf(w, "rlbench: %s: %d %%\n", *p.step.Load(), 100*done/total)
+		} else {
+			fmt.Fprintf(w, "rlbench: %s: %d\n", *p.step.Load(), done)
 		}
-	}
+	})
 }

@@ -44,12 +44,7 @@ func validateCommand(a *app) *cobra.Command {
 				err = p.applied()
 			}
 			if err != nil {
-				hint := "rlbench show boundary-burst prints a scenario that is right"
-				var known *problem
-				if errors.As(err, &known) {
-					hint = known.hint
-				}
-				return usage(err, hint)
+				return usage(err, hintOf(err, "rlbench show boundary-burst prints a scenario that is right"))
 			}
 			return nil
 		},

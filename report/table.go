@@ -126,15 +126,11 @@ func requestsOf(r *Report, s *Scenario) string {
 }
 
 func runsText(s *Scenario) string {
-	text := ""
-	if s.PlannedRuns > s.Runs {
-		text = fmt.Sprintf(" of %d", s.PlannedRuns)
-	}
 	switch {
 	case s.Runs > 1:
-		return fmt.Sprintf(", %d%s runs added up", s.Runs, text)
-	case text != "":
-		return fmt.Sprintf(", run 1%s", text)
+		return ", " + runsMade(s) + " runs added up"
+	case s.PlannedRuns > s.Runs:
+		return ", run " + runsMade(s)
 	}
 	return ""
 }

@@ -31,12 +31,8 @@ type Config struct {
 	Seed   uint64
 	// Measured is what keys take of Redis.
 	Measured []report.MeasuredKey
-	// Workers is how many policies are decided at a time; 0 is all processors.
-	Workers int
 	// Progress is told what is being done, and how much of how much is; nil tells nobody.
 	Progress func(what string, done, total int64)
-	// TempDir is for logs of more than four million requests; "" is that of the system.
-	TempDir string
 }
 
 // Validate reports everything that is wrong with what is asked.

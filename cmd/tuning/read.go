@@ -22,11 +22,12 @@ type record struct {
 	tape      *trace.Tape
 	summary   trace.Summary
 	directory *trace.Directory
-	torn      error // why not all of it was read
+	routes    []string // all, as they are called at the end of the log
+	torn      error    // why not all of it was read
 	seed      uint64
 }
 
-// ErrNoRoom is of a log that cannot be held: see Config.TempDir.
+// ErrNoRoom is of a log that cannot be held: see trace.Tape.
 var ErrNoRoom = errors.New("there is no room for the log")
 
 // worth reports whether what was read before an error is worth looking at: the beginning of
@@ -47,7 +48,7 @@ func read(ctx context.Context, c *Config) (*record, error) {
 		return nil, err
 	}
 	defer r.Close()
-	tape, err := trace.NewTape(c.TempDir)
+	tape, err := trace.NewTape("")
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func read(ctx context.Context, c *Config) (*record, error) {
 			break
 		}
 	}
-	rec.summary = r.Summary()
+	rec.summary, rec.routes = r.Summary(), rec.directory.Routes()
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -134,7 +135,7 @@ func (r *record) tuned(files int) report.TunedLog {
 	t := report.TunedLog{
 		Files: files, Format: s.Format, Lines: s.Lines, Bytes: s.Bytes, Bad: s.Bad, Late: s.Late, Requests: r.tape.Len(),
 		From: instant(s.From), Until: instant(s.To), WholeSeconds: s.Seconds, Arrivals: s.Arrivals, Limited: s.Refused,
-		Clients: int64(r.directory.Clients()), Networks: int64(r.directory.Networks()), Routes: int64(len(r.directory.Routes())),
+		Clients: int64(r.directory.Clients()), Networks: int64(r.directory.Networks()), Routes: int64(len(r.routes)),
 		Examples: []report.BadLine{},
 	}
 	for _, b := range s.Examples {

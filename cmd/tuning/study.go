@@ -34,7 +34,6 @@ type study struct {
 	ordinary int64
 	busiest  int64 // requests of all clients in the busiest second
 	events   []Event
-	names    []string // of routes
 }
 
 // Tune reads a log once and plays it several times: to find what clients ask for, and then
@@ -80,18 +79,19 @@ const shownRoutes = 15
 // wanted measures what is asked for, and from it chooses limits and who is heavy.
 func (s *study) wanted(ctx context.Context) error {
 	s.doc.Log = s.tuned(len(s.Files))
-	s.classify()
 	windows, keys := s.Windows, s.Keys
 	if !slices.Contains(keys, simulator.PerClient) {
 		keys = append(slices.Clone(keys), simulator.PerClient) // by which heavy clients are told
 	}
-	d, err := simulator.NewDemand(windows, keys, simulator.Options{Workers: s.Workers})
+	d, err := simulator.NewDemand(windows, keys, simulator.Options{})
 	if err != nil {
 		return err
 	}
+	byRoute := make([]int64, len(s.routes))
 	var second, inSecond int64
 	err = s.play(ctx, s.Config, "measuring demand", s.Spread, func(events []simulator.Event, _ []trace.Request) error {
 		for i := range events {
+			byRoute[events[i].Route]++
 			if at := events[i].At / 1e6; at != second {
 				second, inSecond = at, 0
 			}
@@ -104,6 +104,7 @@ func (s *study) wanted(ctx context.Context) error {
 		return err
 	}
 	s.demands = d.Result()
+	s.classify(byRoute)
 	s.tellHeavy()
 	low, high := int64(1)<<62, int64(0)
 	for i := range s.demands.Wanted {
@@ -122,27 +123,17 @@ func (s *study) wanted(ctx context.Context) error {
 	return nil
 }
 
-// classify makes classes of the busiest routes.
-func (s *study) classify() {
-	counts := make([]int64, len(s.directory.Routes()))
-	for batch, err := range s.tape.Play() {
-		if err != nil {
-			return // playing again tells
-		}
-		for _, q := range batch {
-			counts[s.directory.Route(q.Route)]++
-		}
-	}
+// classify makes classes of the busiest routes, by how many requests each has.
+func (s *study) classify(counts []int64) {
 	order := make([]int, len(counts))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return int(counts[b] - counts[a]) })
 	s.class = make([]uint8, len(counts))
-	names := s.directory.Routes()
 	for i, route := range order[:min(len(order), shownRoutes)] {
 		s.class[route] = uint8(i + 1)
-		s.doc.Routes = append(s.doc.Routes, report.Route{Route: names[route], Requests: counts[route]})
+		s.doc.Routes = append(s.doc.Routes, report.Route{Route: s.routes[route], Requests: counts[route]})
 	}
 	others := report.Route{}
 	for _, route := range order[min(len(order), shownRoutes):] {
@@ -240,7 +231,7 @@ func (s *study) spreads() []trace.Spread {
 func (s *study) simulate(ctx context.Context) error {
 	grid := simulator.Grid{Algorithms: s.Algorithms, Windows: s.Windows, Limits: s.Limits, Keys: s.Keys}
 	for i, spread := range s.spreads() {
-		sim, err := simulator.New(grid, simulator.Options{Workers: s.Workers, Group: s.group})
+		sim, err := simulator.New(grid, simulator.Options{Group: s.group})
 		if err != nil {
 			return err
 		}
@@ -267,7 +258,7 @@ func (s *study) simulate(ctx context.Context) error {
 
 // routesAlone is what a budget of each client on each route would be.
 func (s *study) routesAlone(ctx context.Context) error {
-	options := simulator.Options{Workers: s.Workers, Group: s.group, Class: s.class}
+	options := simulator.Options{Group: s.group, Class: s.class}
 	window := []time.Duration{s.Windows[0]}
 	keys := []simulator.Key{simulator.PerRoute}
 	d, err := simulator.NewDemand(window, keys, options)
@@ -360,15 +351,8 @@ func (s *study) risk(ctx context.Context) error {
 // note keeps a request of the riskiest window, as far as a scenario has room.
 func (s *study) note(e simulator.Event, q trace.Request) {
 	if len(s.events) < scenarios.MaxArrivals {
-		s.events = append(s.events, Event{At: e.At, Client: e.Client, Route: s.routeName(e.Route), Status: q.Status})
+		s.events = append(s.events, Event{At: e.At, Client: e.Client, Route: s.routes[e.Route], Status: q.Status})
 	}
-}
-
-func (s *study) routeName(route uint32) string {
-	if s.names == nil {
-		s.names = s.directory.Routes()
-	}
-	return s.names[route]
 }
 
 // choices are the recommendation, the runner-up and the rest.

@@ -300,3 +300,14 @@ func TestMemoryGoesBetweenMeasurements(t *testing.T) {
 		t.Errorf("a log takes %.1f and %.1f times what a counter does", below, above)
 	}
 }
+
+// Who interrupts before there is a log to look at gets an error, and not a bug.
+func TestInterruptsBeforeTheFirstLine(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, path := range map[string]string{"no file": filepath.Join(t.TempDir(), "none"), "a file": written(t, logOf(traffic(1, 3, 0)))} {
+		if s, err := Tune(ctx, usual(path)); err == nil || s != nil {
+			t.Errorf("%s: %+v, error %v", name, s, err)
+		}
+	}
+}

@@ -32,7 +32,8 @@ type Policies struct {
 // if that is less. It is the same for all algorithms.
 type Holdings struct {
 	// Most[i] are the keys whose peak was above 2^(i-1) and at most 2^i. A key that
-	// was not used for two windows, and a second, is another one when it comes back.
+	// was not used for two windows, or for a second if that is more, is another one when
+	// it comes back.
 	Most [33]int64
 	// Large is the most keys that had more than 128 at once by their last request, which
 	// is less than a window ago: what a log with a high limit keeps in the large encoding
