@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -150,8 +151,8 @@ func (o *tuneOptions) config(a *app, files []string) (tuning.Config, error) {
 	}
 	for _, text := range o.limits {
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return c, usagef("--limits 50,100,200", "--limits %q: want whole numbers", text)
+		if err != nil || n < 1 {
+			return c, usagef("--limits 50,100,200", "--limits %q: want whole numbers from 1 on", text)
 		}
 		c.Limits = append(c.Limits, n)
 	}
@@ -233,6 +234,9 @@ func (o *tuneOptions) prepare(a *app, files []string) (*tuningRun, error) {
 		return nil, err
 	}
 	t := &tuningRun{app: a, tuneOptions: o, config: c, document: &report.Tuning{}}
+	if err := t.unobstructed(); err != nil {
+		return nil, err
+	}
 	t.sinks, err = sinksFor(a, &o.runOptions, report.TuningFormats, already(t.document))
 	return t, err
 }
@@ -252,7 +256,10 @@ func (t *tuningRun) run() error {
 	defer stop.stop()
 	p := t.startReading()
 	t.config.Progress = p.tell
-	study, err := tuning.Tune(stop.ctx, t.config)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stop.onSecond(cancel)
+	study, err := tuning.Tune(ctx, stop.ctx, t.config)
 	p.stop()
 	if err != nil {
 		if stop.signal() != nil {
@@ -268,12 +275,13 @@ func (t *tuningRun) run() error {
 	if err := t.sinks.write(nil); err != nil {
 		return err
 	}
+	if stop.signal() != nil {
+		return &verdictError{signalCode(stop.signal())}
+	}
 	if err := t.write(study); err != nil {
 		return err
 	}
 	switch {
-	case stop.signal() != nil:
-		return &verdictError{signalCode(stop.signal())}
 	case d.Verdict == scenarios.Inconclusive:
 		return &verdictError{exitInconclusive}
 	}
@@ -292,6 +300,7 @@ func (t *tuningRun) costs() (report.Redis, []report.MeasuredKey, error) {
 // logTrouble is about a log that cannot be read.
 func logTrouble(err error) error {
 	hint := "rlbench tune FILE --format csv:time=ts,client=ip says what it is; or one of " + strings.Join(trace.Formats(), ", ") + ", jsonl, or a log_format of nginx"
+	var path *fs.PathError
 	switch {
 	case errors.Is(err, trace.ErrEmpty):
 		hint = "give a log with requests in it; rlbench init --log nginx writes one to try"
@@ -299,6 +308,8 @@ func logTrouble(err error) error {
 		return &problem{exitInternal, err, "make room, or set TMPDIR to a folder that has some"}
 	case errors.Is(err, trace.ErrBadLines):
 		hint += "; or raise --max-bad"
+	case errors.As(err, &path):
+		hint = "give files that can be read, rlbench tune access.log; - is standard input"
 	case errors.Is(err, context.Canceled):
 		hint = ""
 	}

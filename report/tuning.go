@@ -137,7 +137,7 @@ type Route struct {
 	Clients  int64     `json:"clients"`
 	Demand   Quantiles `json:"demand"`
 	// Limit is the least that leaves the share of its ordinary clients untouched, in a
-	// log; and Refused what it would refuse.
+	// log, or 0 if there is none; and Refused what it would refuse.
 	Limit   int64 `json:"limit"`
 	Refused int64 `json:"refused"`
 }
@@ -179,13 +179,16 @@ type Placement struct {
 	Refused         int64 `json:"refused"`
 	TouchedOrdinary int64 `json:"touched_ordinary"`
 	PeakInWindow    int64 `json:"peak_in_window"`
+	PeakInSecond    int64 `json:"peak_in_second"`
 }
 
-// Choice is a policy, why it was chosen and what it costs, as sentences.
+// Choice is a policy, what speaks for it or against it, and what it costs, as sentences.
 type Choice struct {
 	Policy Policy `json:"policy"`
-	Why    string `json:"why"`
-	Price  string `json:"price"`
+	Why    string `json:"why,omitempty"`
+	// Against is why it is not to be recommended; then there is no Why.
+	Against string `json:"against,omitempty"`
+	Price   string `json:"price"`
 }
 
 // Riskiest is a window of the log, and what each policy that was chosen lets through in it

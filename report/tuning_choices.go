@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // choiceFacts are what a policy does and costs, the most important first.
@@ -50,7 +52,13 @@ func burstFact(p *Policy) string {
 	if !p.PeakAt.IsZero() {
 		text += " (" + stamp(p.PeakAt) + ")"
 	}
-	return text + fmt.Sprintf(", and %s in any second.", thousands(p.PeakInSecond))
+	return text + fmt.Sprintf(", and %s in any second.", inSecondText(p))
+}
+
+// inSecondText is the most in a second, as an interval where placements differ.
+func inSecondText(p *Policy) string {
+	low, high := p.ends(peakInSecondOf, p.PeakInSecond)
+	return between(thousands(low), thousands(high))
 }
 
 func exactFact(p *Policy) string {
@@ -108,7 +116,7 @@ func (t *Tuning) choiceSheet() sheet {
 		}},
 		{field{"refused", 2, false}, func(c taken) string { return c.Policy.shareCell(refusedOf, c.Policy.Refused, c.Policy.Requests) }},
 		{field{"peak", 3, false}, func(c taken) string { return peakText(&c.Policy) }},
-		{field{"in 1s", 7, false}, func(c taken) string { return thousands(c.Policy.PeakInSecond) }},
+		{field{"in 1s", 7, false}, func(c taken) string { return inSecondText(&c.Policy) }},
 		{field{"memory", 6, false}, func(c taken) string { return sized(c.Policy.Bytes) }},
 		{field{"processor", 8, false}, func(c taken) string { return percentOf(c.Policy.ServerShare) }},
 	}, t.chosen())
@@ -126,12 +134,21 @@ func (t *Tuning) otherFacts() []note {
 			head = "runner-up"
 		}
 		text := c.Why
+		if c.Against != "" {
+			text = "Not recommended: " + lowered(c.Against)
+		}
 		if c.word == "runner-up" { // the others have their price in the table
-			text = c.Policy.name() + ". " + strings.TrimSpace(c.Why+" "+c.Price)
+			text = c.Policy.name() + ". " + strings.TrimSpace(text+" "+c.Price)
 		}
 		all = append(all, note{head, text})
 	}
 	return all
+}
+
+// lowered is a sentence behind a colon.
+func lowered(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[size:]
 }
 
 // nothingChosen says why nothing is recommended.

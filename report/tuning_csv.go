@@ -31,6 +31,8 @@ var tuningFields = []struct {
 	{"peak_in_window_least", placed(least, peakInWindowOf)},
 	{"peak_in_window_most", placed(most, peakInWindowOf)},
 	{"peak_in_second", func(p *Policy) string { return number(p.PeakInSecond) }},
+	{"peak_in_second_least", placed(least, peakInSecondOf)},
+	{"peak_in_second_most", placed(most, peakInSecondOf)},
 	{"peak_at", func(p *Policy) string {
 		if p.PeakAt.IsZero() {
 			return ""
@@ -52,6 +54,7 @@ func most(p *Policy) *Placement  { return p.Most }
 func refusedOf(p *Placement) int64      { return p.Refused }
 func touchedOf(p *Placement) int64      { return p.TouchedOrdinary }
 func peakInWindowOf(p *Placement) int64 { return p.PeakInWindow }
+func peakInSecondOf(p *Placement) int64 { return p.PeakInSecond }
 
 func placed(end func(*Policy) *Placement, of func(*Placement) int64) func(*Policy) string {
 	return func(p *Policy) string {

@@ -118,8 +118,8 @@ func policied(place int, algorithm string, w time.Duration, limit int64, key str
 		PeakInWindow: peak, PeakInSecond: min(61, limit), PeakAt: from.Add(50*time.Hour + time.Duration(limit)*time.Second),
 		Wrong: report.Wrong{Admissions: refused / 40, Denials: refused / 55}, Differ: refused / 20, Repeated: refused * 7 / 8,
 		Keys: 880 + limit, Bytes: (880 + limit) * (140 + 60*int64(place)), ServerShare: 0.0031 * strict,
-		Least: &report.Placement{Refused: refused * 97 / 100, TouchedOrdinary: touched * 95 / 100, PeakInWindow: peak},
-		Most:  &report.Placement{Refused: refused * 102 / 100, TouchedOrdinary: touched * 104 / 100, PeakInWindow: peak * 104 / 100},
+		Least: &report.Placement{Refused: refused * 97 / 100, TouchedOrdinary: touched * 95 / 100, PeakInWindow: peak, PeakInSecond: min(44, limit)},
+		Most:  &report.Placement{Refused: refused * 102 / 100, TouchedOrdinary: touched * 104 / 100, PeakInWindow: peak * 104 / 100, PeakInSecond: min(61, limit)},
 	}
 	if algorithm == "log" {
 		p.Wrong, p.Differ = report.Wrong{}, 0
@@ -148,6 +148,9 @@ func choose(t *report.Tuning, s tuningSize, from time.Time) {
 	last := len(s.algorithms) - 1
 	best, second := pick(s.algorithms[last], s.limits[len(s.limits)*3/4]), pick(s.algorithms[max(last-1, 0)], s.limits[len(s.limits)*3/4])
 	second.Why, second.Price = "It is exact.", "It takes nine times the memory."
+	if second.Policy.Algorithm == "fixed" {
+		second.Why, second.Against = "", "Whoever waits for the edge gets twice the limit."
+	}
 	t.Recommended = &best
 	if last > 0 {
 		t.RunnerUp = &second

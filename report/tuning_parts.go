@@ -168,7 +168,12 @@ func (t *Tuning) routesPart(names int) part {
 		{field{"p99", 4, false}, func(r Route) string { return thousands(r.Demand.P99) }},
 		{field{"p99.9", 8, false}, func(r Route) string { return thousands(r.Demand.P999) }},
 		{field{"max", 5, false}, func(r Route) string { return thousands(r.Demand.Max) }},
-		{field{"limit", 0, false}, func(r Route) string { return thousands(r.Limit) }},
+		{field{"limit", 0, false}, func(r Route) string {
+			if r.Limit == 0 {
+				return "-"
+			}
+			return thousands(r.Limit)
+		}},
 		{field{"refused", 2, false}, func(r Route) string { return percent(r.Refused, r.Requests) }},
 	}, shown)}
 	if more := len(t.Routes) - len(shown); more > 0 {

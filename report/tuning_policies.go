@@ -92,7 +92,7 @@ func (t *Tuning) policySheet(shown []*Policy, words map[policyID]string) sheet {
 		{field{"refused", 2, false}, func(p *Policy) string { return p.shareCell(refusedOf, p.Refused, p.Requests) }},
 		{field{"heavy", 6, false}, func(p *Policy) string { return thousands(p.TouchedHeavy) }},
 		{field{"peak", 3, false}, peakText},
-		{field{"in 1s", 5, false}, func(p *Policy) string { return thousands(p.PeakInSecond) }},
+		{field{"in 1s", 5, false}, inSecondText},
 		{field{"wrong +/-", 7, false}, func(p *Policy) string {
 			return thousands(p.Wrong.Admissions) + "/" + thousands(p.Wrong.Denials)
 		}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,11 +21,15 @@ const mostOver = 1.1
 //
 // The limit of each is the least that leaves the wanted share of ordinary clients untouched.
 // The window and the key are those that refuse most of what heavy clients ask for, the first
-// ones unless others do by a twentieth. The algorithm is the one that lets the smallest burst
-// through of those that keep to their limit and fit into memory.
+// ones unless others do by a twentieth; windows of more than half the log are none. The
+// algorithm is the one that lets the smallest burst through of those that keep to their limit
+// and fit into memory; if there is none, nothing is recommended.
 func choose(t *report.Tuning, ordinary int64) {
 	best := map[string][]report.Policy{} // of each algorithm, one a window and key
 	for _, group := range curves(t.Policies) {
+		if tooLong(t, group[0].WindowUS) {
+			continue
+		}
 		if p := smallest(group, ordinary, t.Asked.Untouched); p != nil {
 			best[p.Algorithm] = append(best[p.Algorithm], *p)
 		}
@@ -49,16 +54,27 @@ func choose(t *report.Tuning, ordinary int64) {
 		)
 	})
 	for _, p := range all {
-		c := report.Choice{Policy: p, Why: sentence(why(t, p, all)), Price: sentence(price(p))}
+		c := report.Choice{Policy: p, Price: sentence(price(p))}
+		fits := unfit(p, t.Asked.MemoryBytes) == 0
+		if fits {
+			c.Why = sentence(why(t, p, all))
+		} else {
+			c.Against = sentence(against(t, p))
+		}
 		switch {
-		case t.Recommended == nil:
+		case t.Recommended == nil && fits:
 			t.Recommended = &c
-		case t.RunnerUp == nil && family(p) != family(t.Recommended.Policy):
+		case t.Recommended != nil && t.RunnerUp == nil && family(p) != family(t.Recommended.Policy):
 			t.RunnerUp = &c
 		default:
 			t.Rest = append(t.Rest, c)
 		}
 	}
+}
+
+// tooLong windows are more than half of the log.
+func tooLong(t *report.Tuning, windowUS int64) bool {
+	return t.Log.Until.Sub(t.Log.From) < 2*micros(windowUS)
 }
 
 // family are the algorithms that decide alike: they are no choice between policies.
@@ -103,10 +119,10 @@ func smallest(byLimit []report.Policy, ordinary int64, untouched float64) *repor
 }
 
 // widest is the window and the key of which the policies refuse most of what heavy clients
-// ask for.
+// ask for: more than the first ones by a twentieth of it, or it is those.
 func widest(t *report.Tuning, best map[string][]report.Policy) (window int64, key string, ok bool) {
-	const clearly = 1.05
-	most := 0.0
+	clearly := t.Heavy.Requests / 20
+	most := int64(0)
 	for _, k := range t.Asked.Keys {
 		for _, w := range t.Asked.WindowsUS {
 			refused, there := int64(0), false
@@ -117,8 +133,8 @@ func widest(t *report.Tuning, best map[string][]report.Policy) (window int64, ke
 					}
 				}
 			}
-			if there && (!ok || float64(refused) > most*clearly) {
-				window, key, ok, most = w, k, true, float64(refused)
+			if there && (!ok || refused > most+clearly) {
+				window, key, ok, most = w, k, true, refused
 			}
 		}
 	}
@@ -131,7 +147,7 @@ func unfit(p report.Policy, memory int64) int {
 	if p.Algorithm == limiter.Fixed.Name {
 		reason += 4 // whoever waits for the edge gets twice, whether or not somebody did
 	}
-	if float64(peakOf(p)) > mostOver*float64(p.Limit) {
+	if over(p) > mostOver {
 		reason += 2
 	}
 	if p.Bytes > memory {
@@ -148,40 +164,73 @@ func peakOf(p report.Policy) int64 {
 	return p.PeakInWindow
 }
 
-// why says in one sentence what speaks for a policy, or against it.
+// why says in one sentence what speaks for a policy that fits.
 func why(t *report.Tuning, p report.Policy, all []report.Policy) string {
-	over := float64(peakOf(p)) / float64(p.Limit)
-	fits := fmt.Sprintf("%s for %d keys", inBytes(p.Bytes), p.Keys)
+	if grows(p.Algorithm) {
+		return fmt.Sprintf("it is exact: no window held more than the limit, and %s is less than the %s that it may take", taken(p), inBytes(t.Asked.MemoryBytes))
+	}
+	text := "it takes " + taken(p)
+	i := slices.IndexFunc(all, func(o report.Policy) bool { return o.Algorithm == limiter.Log.Name })
+	if i >= 0 && p.Bytes > 0 {
+		if times := float64(all[i].Bytes) / float64(p.Bytes); times >= 1.5 {
+			text += fmt.Sprintf(", a log %s times as much", strconv.FormatFloat(times, 'f', digitsOf(times), 64))
+		}
+	}
+	return text + fmt.Sprintf(", and let at most %.2f times the limit through in a window", over(p))
+}
+
+// digitsOf a factor are one decimal where it is small.
+func digitsOf(factor float64) int {
+	if factor < 10 {
+		return 1
+	}
+	return 0
+}
+
+// against says in one sentence why a policy is not recommended.
+func against(t *report.Tuning, p report.Policy) string {
 	switch {
 	case p.Algorithm == limiter.Fixed.Name:
 		return fmt.Sprintf("whoever waits for the edge of a window gets twice the limit: here one client got %d in a window, and %d can", peakOf(p), 2*p.Limit)
 	case p.Bytes > t.Asked.MemoryBytes:
-		return fmt.Sprintf("it would take %s, more than the %s that it may", fits, inBytes(t.Asked.MemoryBytes))
-	case over > mostOver:
-		return fmt.Sprintf("it let %d through in a window, %.2f times the limit", peakOf(p), over)
-	case grows(p.Algorithm):
-		return fmt.Sprintf("it is exact: no window held more than the limit, and %s is less than the %s that it may take", fits, inBytes(t.Asked.MemoryBytes))
+		return fmt.Sprintf("it would take %s, more than the %s that it may", taken(p), inBytes(t.Asked.MemoryBytes))
 	}
-	text := fmt.Sprintf("it takes %s", fits)
-	if i := slices.IndexFunc(all, func(o report.Policy) bool { return o.Algorithm == limiter.Log.Name }); i >= 0 && p.Bytes > 0 && all[i].Bytes > p.Bytes {
-		text += fmt.Sprintf(", %.0f times less than a log", float64(all[i].Bytes)/float64(p.Bytes))
-	}
-	return text + fmt.Sprintf(", and let at most %.2f times the limit through in a window", over)
+	return fmt.Sprintf("it let %d through in a window, %.2f times the limit", peakOf(p), over(p))
 }
+
+// taken is the memory of a policy in words.
+func taken(p report.Policy) string {
+	keys := "keys"
+	if p.Keys == 1 {
+		keys = "key"
+	}
+	return fmt.Sprintf("%s for %d %s", inBytes(p.Bytes), p.Keys, keys)
+}
+
+// over is how many times the limit was let through in a window.
+func over(p report.Policy) float64 { return float64(peakOf(p)) / float64(p.Limit) }
 
 // price is what a policy costs: in bursts, mistakes, memory and work.
 func price(p report.Policy) string {
 	parts := []string{
-		fmt.Sprintf("at most %d in any window (%.2f× limit) and %d in a second", peakOf(p), float64(peakOf(p))/float64(p.Limit), p.PeakInSecond),
+		fmt.Sprintf("at most %d in any window (%.2f× limit) and %d in a second", peakOf(p), over(p), exposureOf(p)),
 	}
 	if n := p.Wrong.Admissions + p.Wrong.Denials; n > 0 && p.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("%s of decisions wrong", percent(float64(n)/float64(p.Requests))))
 	}
-	parts = append(parts, fmt.Sprintf("%s for %d keys", inBytes(p.Bytes), p.Keys))
+	parts = append(parts, taken(p))
 	if p.ServerShare > 0 {
 		parts = append(parts, fmt.Sprintf("%s of a Redis processor in the busiest second", percent(p.ServerShare)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// exposureOf is the same in a second.
+func exposureOf(p report.Policy) int64 {
+	if p.Most != nil {
+		return max(p.PeakInSecond, p.Most.PeakInSecond)
+	}
+	return p.PeakInSecond
 }
 
 // sentence begins with a capital and ends with a full stop.

@@ -1,6 +1,12 @@
 package tuning
 
-import "github.com/rlbench/rlbench/scenarios/simulator"
+import (
+	"slices"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios/simulator"
+)
 
 // steps are the limits of a decade that people write into configurations.
 var steps = []int64{10, 12, 15, 20, 25, 30, 40, 50, 60, 80}
@@ -39,4 +45,23 @@ func ladder(low, high int64) []int64 {
 		all = kept
 	}
 	return all
+}
+
+// computable are the limits that all algorithms can count with, in all windows. At least one
+// is left, for a simulation to say what is wrong with it.
+func (s *study) computable(limits []int64) []int64 {
+	for len(limits) > 1 {
+		highest := limits[len(limits)-1]
+		can := !slices.ContainsFunc(s.Algorithms, func(name string) bool {
+			a, _ := limiter.Named(name)
+			return slices.ContainsFunc(s.Windows, func(w time.Duration) bool {
+				return a.Validate(limiter.Limit{Max: highest, Window: w}) != nil
+			})
+		})
+		if can && highest <= simulator.HighestLimit {
+			break
+		}
+		limits = limits[:len(limits)-1]
+	}
+	return limits
 }

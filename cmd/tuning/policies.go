@@ -48,13 +48,22 @@ func widen(all, other []report.Policy) {
 			p.Least, p.Most = placed(*p), placed(*p)
 		}
 		o := placed(other[i])
-		p.Least = &report.Placement{Refused: min(p.Least.Refused, o.Refused), TouchedOrdinary: min(p.Least.TouchedOrdinary, o.TouchedOrdinary), PeakInWindow: min(p.Least.PeakInWindow, o.PeakInWindow)}
-		p.Most = &report.Placement{Refused: max(p.Most.Refused, o.Refused), TouchedOrdinary: max(p.Most.TouchedOrdinary, o.TouchedOrdinary), PeakInWindow: max(p.Most.PeakInWindow, o.PeakInWindow)}
+		p.Least, p.Most = extreme(p.Least, o, least), extreme(p.Most, o, most)
+	}
+}
+
+func least(a, b int64) int64 { return min(a, b) }
+func most(a, b int64) int64  { return max(a, b) }
+
+func extreme(a, b *report.Placement, of func(int64, int64) int64) *report.Placement {
+	return &report.Placement{
+		Refused: of(a.Refused, b.Refused), TouchedOrdinary: of(a.TouchedOrdinary, b.TouchedOrdinary),
+		PeakInWindow: of(a.PeakInWindow, b.PeakInWindow), PeakInSecond: of(a.PeakInSecond, b.PeakInSecond),
 	}
 }
 
 func placed(p report.Policy) *report.Placement {
-	return &report.Placement{Refused: p.Refused, TouchedOrdinary: p.TouchedOrdinary, PeakInWindow: p.PeakInWindow}
+	return &report.Placement{Refused: p.Refused, TouchedOrdinary: p.TouchedOrdinary, PeakInWindow: p.PeakInWindow, PeakInSecond: p.PeakInSecond}
 }
 
 func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }

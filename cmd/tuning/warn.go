@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
@@ -13,19 +14,21 @@ import (
 // inconclusive where they are worth nothing.
 func (s *study) warn() {
 	l, doc := &s.doc.Log, s.doc
-	window := s.Windows[0]
-	span := l.Until.Sub(l.From)
+	empty := s.left // there is a reason why nothing can be recommended
 	unsure := func(code, message, hint string) {
 		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
 		doc.Verdict = scenarios.Inconclusive
 		if code != "interrupted" && code != "torn-log" { // then it is of what was read
+			empty = true
 			doc.Recommended, doc.RunnerUp, doc.Rest = nil, nil, []report.Choice{}
 		}
 	}
 	warn := func(code, message, hint string) {
 		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
 	}
-	if doc.Interrupted {
+	if doc.Interrupted && s.left {
+		unsure("interrupted", "interrupted before everything was found out", "run it again and let it finish")
+	} else if doc.Interrupted {
 		unsure("interrupted", fmt.Sprintf("interrupted after %d requests", l.Requests), "run it again and let it finish")
 	}
 	if s.torn != nil {
@@ -33,18 +36,18 @@ func (s *study) warn() {
 	}
 	if l.Clients == 1 {
 		unsure("one-client", fmt.Sprintf("all %d requests are of one client: there is nobody to tell it from", l.Requests), "if a proxy is in front, log the address that it forwards; --format '$http_x_forwarded_for ...'")
+	} else if s.ordinary == 0 {
+		unsure("no-ordinary", fmt.Sprintf("all %d clients are heavy: each asks for more than %d in a window", l.Clients, doc.Heavy.Above), "raise --heavy, or leave it out")
 	}
-	if span < 2*window {
-		unsure("too-short", fmt.Sprintf("the log is of %s, which is less than two windows of %s", span.Round(time.Millisecond), limiter.FormatDuration(window)), "give a longer log, or a shorter --window")
-	}
-	if doc.Recommended == nil && l.Clients > 1 && span >= 2*window {
-		unsure("no-limit", fmt.Sprintf("no limit up to %d leaves %s of ordinary clients untouched", s.Limits[len(s.Limits)-1], percent(s.Untouched)), "give higher --limit, or a lower --untouched")
+	s.warnOfWindows(unsure, warn)
+	if doc.Recommended == nil && !empty {
+		s.whyNothing(unsure)
 	}
 	if l.Limited > 0 {
 		warn("already-limited", fmt.Sprintf("%d of %d requests were answered with 429: a limiter was at work, and clients that were refused came less, or more often", l.Limited, l.Requests), "take a log from before, or from in front of the limiter")
 	}
 	if l.WholeSeconds {
-		warn("whole-seconds", "stamps are of whole seconds, so nobody knows when within one a request came: figures are of --spread "+string(s.Spread)+", with the least and the most over all", "log milliseconds: $msec of nginx, %{usec}t of Apache")
+		warn("whole-seconds", "stamps are of whole seconds, so nobody knows when within one a request came: figures are of --spread "+string(s.Spread)+", with the least and the most over all placements, which are no bounds", "log milliseconds: $msec of nginx, %{usec}t of Apache")
 	}
 	if !l.Arrivals {
 		warn("completion", "stamps are of when a response was complete, and no durations are logged: slow responses look like late requests", "log $request_time too")
@@ -58,4 +61,38 @@ func (s *study) warn() {
 	if least := 1 / (1 - s.Untouched); s.Untouched < 1 && float64(s.ordinary) < least && l.Clients > 1 {
 		warn("few-clients", fmt.Sprintf("%s of %d ordinary clients are all of them", percent(s.Untouched), s.ordinary), fmt.Sprintf("give a log of %.0f clients or more, or a lower --untouched", least))
 	}
+}
+
+// warnOfWindows tells which windows the log is too short for.
+func (s *study) warnOfWindows(unsure, warn func(code, message, hint string)) {
+	var long []string
+	for _, w := range s.Windows {
+		if tooLong(s.doc, w.Microseconds()) {
+			long = append(long, limiter.FormatDuration(w))
+		}
+	}
+	if len(long) == 0 {
+		return
+	}
+	span := s.doc.Log.Until.Sub(s.doc.Log.From).Round(time.Millisecond)
+	message := fmt.Sprintf("the log is of %s, which is less than two windows of %s", span, strings.Join(long, " or "))
+	if len(long) == len(s.Windows) {
+		unsure("too-short", message, "give a longer log, or a shorter --window")
+		return
+	}
+	warn("too-short", message+": nothing of the kind is recommended", "give a longer log")
+}
+
+// whyNothing tells why no policy is recommended, though there is enough of a log.
+func (s *study) whyNothing(unsure func(code, message, hint string)) {
+	if rest := s.doc.Rest; len(rest) > 0 {
+		var all []string
+		for _, c := range rest {
+			all = append(all, c.Policy.Algorithm+": "+strings.ToLower(c.Against[:1])+strings.TrimSuffix(c.Against[1:], "."))
+		}
+		unsure("no-algorithm", "no algorithm of those that were tried is fit for this traffic: "+strings.Join(all, "; "), "try all of them, without --algorithm; or allow for more --memory")
+		s.doc.Rest = rest
+		return
+	}
+	unsure("no-limit", fmt.Sprintf("no limit up to %d leaves %s of ordinary clients untouched", s.Limits[len(s.Limits)-1], percent(s.Untouched)), "give higher --limits, or a lower --untouched")
 }

@@ -80,7 +80,7 @@ func (b *bank) differ(row uint32, n *note, e *Event, refused mask) uint32 {
 	if row == 0 {
 		row = b.rows.open(n)
 		if b.zero != 0 { // that a key comes back makes no difference to it
-			b.rows.all[row].refused = b.touched.by(b.key.of(e)) & b.zero
+			b.rows.all[row].refused = b.touched.by(b.key.Of(e)) & b.zero
 		}
 	}
 	w := &b.rows.all[row]

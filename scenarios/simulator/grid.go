@@ -26,8 +26,8 @@ const (
 	MostNumbers = 1 << 28
 	// MostCells is how many classes × groups can be told apart.
 	MostCells = 1 << 12
-	// highestLimit keeps counts in 32 bits.
-	highestLimit = 1 << 30
+	// HighestLimit keeps counts in 32 bits.
+	HighestLimit = 1 << 30
 	// latest is the first instant that a Lua number cannot hold.
 	latest = int64(1) << 53
 )
@@ -45,8 +45,8 @@ const (
 // Keys are all of them.
 var Keys = []Key{PerClient, PerRoute, PerPrefix}
 
-// of is the number of the key of a request.
-func (k Key) of(e *Event) uint64 {
+// Of is the number of the key of a request: those of one key are the same.
+func (k Key) Of(e *Event) uint64 {
 	switch k {
 	case PerRoute:
 		return uint64(e.Route)<<32 | uint64(e.Client)
@@ -77,8 +77,8 @@ func (g Grid) Validate() error {
 		if i > 0 && limit <= g.Limits[i-1] {
 			errs = append(errs, fmt.Errorf("limit %d after %d: want limits from the lowest up, each once", limit, g.Limits[i-1]))
 		}
-		if limit > highestLimit {
-			errs = append(errs, fmt.Errorf("limit %d: want at most %d", limit, highestLimit))
+		if limit > HighestLimit {
+			errs = append(errs, fmt.Errorf("limit %d: want at most %d", limit, HighestLimit))
 		}
 	}
 	return errors.Join(append(errs, g.fits()...)...)

@@ -43,7 +43,7 @@ func (l *ledger) take(events []Event) {
 		}
 		l.expire(e.At)
 		n := note{index: index}
-		n.slot, n.fresh = l.slotOf(l.key.of(e), e.At)
+		n.slot, n.fresh = l.slotOf(l.key.Of(e), e.At)
 		l.slots[n.slot].request(&n, e.At, l.window)
 		l.hold(&l.slots[n.slot])
 		l.notes = append(l.notes, n)

@@ -36,7 +36,7 @@ func (t *touched) add(k Key, e *Event, refused, known mask) mask {
 	if !news {
 		return known
 	}
-	key := k.of(e)
+	key := k.Of(e)
 	all := t.by(key) | refused
 	if t.pairs != nil {
 		t.pairs[key] = all

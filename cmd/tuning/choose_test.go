@@ -1,0 +1,179 @@
+package tuning
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
+)
+
+func codes(d *report.Tuning) (all []string) {
+	for _, r := range d.Reasons {
+		all = append(all, r.Code)
+	}
+	return all
+}
+
+// What is not fit is not recommended even if nothing else was tried, and the reason against
+// it is not given as one for it.
+func TestWhatIsUnfitIsNotRecommended(t *testing.T) {
+	path := written(t, logOf(traffic(4, 60, 2)))
+	for _, row := range []struct {
+		algorithms []string
+		memory     int64
+		against    string
+	}{
+		{[]string{"fixed"}, 1 << 20, "twice the limit"},
+		{[]string{"log", "counter"}, 1, "more than the 1 B"},
+	} {
+		c := usual(path)
+		c.Algorithms, c.Memory = row.algorithms, row.memory
+		d := tuned(t, c).Document
+		if d.Recommended != nil || d.Verdict != scenarios.Inconclusive || !slices.Contains(codes(d), "no-algorithm") || len(d.Rest) != len(row.algorithms) {
+			t.Errorf("%v: verdict %s, %v, recommended %+v", row.algorithms, d.Verdict, codes(d), d.Recommended)
+		}
+		for _, r := range d.Rest {
+			if r.Why != "" || !strings.Contains(r.Against, row.against) {
+				t.Errorf("%s: why %q, against %q", r.Policy.Algorithm, r.Why, r.Against)
+			}
+		}
+	}
+	c := usual(path)
+	c.Algorithms = []string{"fixed", "gcra", "log"}
+	d := tuned(t, c).Document
+	if d.Recommended == nil || d.Recommended.Policy.Algorithm != "log" || d.Recommended.Against != "" || d.RunnerUp == nil || d.RunnerUp.Policy.Algorithm != "gcra" {
+		t.Errorf("recommended %+v, runner-up %+v", d.Recommended, d.RunnerUp)
+	}
+}
+
+func TestWithoutOrdinaryClientsNothingIsRecommended(t *testing.T) {
+	c := usual(written(t, logOf(traffic(4, 60, 2))))
+	c.Heavy = 1
+	if d := tuned(t, c).Document; d.Recommended != nil || d.Verdict != scenarios.Inconclusive || !slices.Contains(codes(d), "no-ordinary") {
+		t.Errorf("verdict %s, %v, recommended %+v", d.Verdict, codes(d), d.Recommended)
+	}
+}
+
+// Windows that are too long for a log are told, and the others are chosen from.
+func TestEachWindowHasToFitTheLog(t *testing.T) {
+	for _, windows := range [][]time.Duration{{10 * time.Second, time.Hour}, {time.Hour, 10 * time.Second}} {
+		c := usual(written(t, logOf(traffic(4, 60, 2))))
+		c.Windows = windows
+		d := tuned(t, c).Document
+		if d.Verdict != scenarios.Pass || !slices.Contains(codes(d), "too-short") || d.Recommended == nil || d.Recommended.Policy.WindowUS != 10e6 {
+			t.Errorf("%v: verdict %s, %v, recommended %+v", windows, d.Verdict, codes(d), d.Recommended)
+		}
+	}
+}
+
+// The first window is left for one that refuses much more of what heavy clients ask for.
+func TestWidestIsNoMatterOfAFewRequests(t *testing.T) {
+	for refused, want := range map[int64]int64{1: 60e6, 50: 60e6, 51: 10e6} {
+		d := &report.Tuning{Asked: report.Asked{WindowsUS: []int64{60e6, 10e6}, Keys: []string{"ip"}}, Heavy: report.Heavy{Requests: 1000}}
+		window, _, ok := widest(d, map[string][]report.Policy{"log": {
+			{WindowUS: 60e6, Key: "ip"}, {WindowUS: 10e6, Key: "ip", Refused: refused},
+		}})
+		if !ok || window != want {
+			t.Errorf("%d of 1000 refused: window %d µs, want %d", refused, window, want)
+		}
+	}
+}
+
+// Limits that are chosen can be computed with by all algorithms, and the next one cannot.
+func TestChosenLimitsCanBeComputed(t *testing.T) {
+	for _, window := range []time.Duration{time.Second, time.Hour, 31 * 24 * time.Hour} {
+		s := &study{Config: &Config{Algorithms: limiter.Names(), Windows: []time.Duration{time.Second, window}}}
+		all := ladder(1, 1<<30)
+		fit := s.computable(all)
+		valid := func(max int64) bool {
+			ok := true
+			for _, name := range limiter.Names() {
+				a, _ := limiter.Named(name)
+				ok = ok && a.Validate(limiter.Limit{Max: max, Window: window}) == nil && max <= 1<<30
+			}
+			return ok
+		}
+		if len(fit) == 0 || !valid(fit[len(fit)-1]) || len(fit) < len(all) && valid(all[len(fit)]) {
+			t.Errorf("%s: %d of %d limits, the highest %d", window, len(fit), len(all), fit[len(fit)-1])
+		}
+	}
+}
+
+// Whatever the placement, there is a limit high enough for everybody.
+func TestLimitsAreEnoughForAllPlacements(t *testing.T) {
+	for seed := range uint64(10) {
+		all := traffic(seed, 20, 2)
+		for i := range all {
+			all[i].at -= all[i].at % 1e6
+		}
+		c := usual(written(t, logOf(all)))
+		c.Untouched, c.Windows, c.Algorithms, c.Heavy = 1, []time.Duration{1500 * time.Millisecond}, []string{"log", "gcra"}, 1<<40
+		d := tuned(t, c).Document
+		highest, most := slices.Max(d.Asked.Limits), int64(0)
+		for _, p := range d.Policies {
+			if p.Limit == highest {
+				most = max(most, p.Most.TouchedOrdinary)
+			}
+		}
+		if most != 0 || d.Recommended == nil {
+			t.Errorf("seed %d: the highest limit %d touches %d clients", seed, highest, most)
+		}
+	}
+}
+
+// Who does not wait for all gets what was found out until then.
+func TestInterruptWhilePlaying(t *testing.T) {
+	for _, step := range []string{"measuring demand", "simulating", "looking at routes", "looking at the riskiest window"} {
+		reading, stop := context.WithCancel(context.Background())
+		c := usual(written(t, logOf(traffic(4, 60, 2))))
+		c.Progress = func(what string, _, _ int64) {
+			if what == step {
+				stop()
+			}
+		}
+		s, err := Tune(context.Background(), reading, c)
+		if step == "measuring demand" {
+			if err == nil {
+				t.Errorf("%s: %+v", step, s)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", step, err)
+		}
+		d := s.Document
+		if !d.Interrupted || d.Verdict != scenarios.Inconclusive || len(d.Demands) == 0 || !slices.Contains(codes(d), "interrupted") || (len(d.Policies) > 0) != (step != "simulating") {
+			t.Errorf("%s: %d policies, verdict %s, %v", step, len(d.Policies), d.Verdict, codes(d))
+		}
+	}
+}
+
+// The first interrupt while a log is read ends the log there; the second ends the rest too.
+func TestInterruptTwice(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(context.Background())
+		reading, stop := context.WithCancel(context.Background())
+		c := usual(written(t, logOf(traffic(4, 1200, 2))))
+		c.Progress = func(what string, done, _ int64) {
+			switch {
+			case what == "reading" && done > 0:
+				stop()
+			case what == "simulating" && twice:
+				cancel()
+			}
+		}
+		s, err := Tune(ctx, reading, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := s.Document; !d.Interrupted || d.Log.Requests == 0 || (len(d.Policies) == 0) != twice {
+			t.Errorf("twice %t: %d requests, %d policies", twice, d.Log.Requests, len(d.Policies))
+		}
+		cancel()
+	}
+}
