@@ -143,7 +143,7 @@ func (p *part) add(q trace.Request) bool {
 		p.last = q.At
 	case p.most < scenarios.MaxArrivals && q.At >= p.last+time.Second.Microseconds():
 		return true // whatever is behind cannot be placed before
-	case p.most < scenarios.MaxArrivals:
+	case p.most < scenarios.MaxArrivals && len(p.requests) < scenarios.MaxArrivals: // of one second
 		p.requests = append(p.requests, q)
 	}
 	p.n++

@@ -20,7 +20,7 @@ func (t *Tuning) choiceFacts(c *Choice) []note {
 		{"refuses", t.refusedFact(p)},
 		{"lets through", burstFact(p)},
 		{"exactness", exactFact(p)},
-		{"Redis", fmt.Sprintf("%s for at most %s at once, %s of a processor in its busiest second.", sized(p.Bytes), thousandsOf(p.Keys, "key"), percentOf(p.ServerShare))},
+		{"Redis", fmt.Sprintf("%s for at most %s at once, %s of a processor in its busiest second.", Size(p.Bytes), thousandsOf(p.Keys, "key"), Percent(p.ServerShare))},
 	}
 }
 
@@ -117,8 +117,8 @@ func (t *Tuning) choiceSheet() sheet {
 		{field{"refused", 2, false}, func(c taken) string { return c.Policy.shareCell(refusedOf, c.Policy.Refused, c.Policy.Requests) }},
 		{field{"peak", 3, false}, func(c taken) string { return peakText(&c.Policy) }},
 		{field{"in 1s", 7, false}, func(c taken) string { return inSecondText(&c.Policy) }},
-		{field{"memory", 6, false}, func(c taken) string { return sized(c.Policy.Bytes) }},
-		{field{"processor", 8, false}, func(c taken) string { return percentOf(c.Policy.ServerShare) }},
+		{field{"memory", 6, false}, func(c taken) string { return Size(c.Policy.Bytes) }},
+		{field{"processor", 8, false}, func(c taken) string { return Percent(c.Policy.ServerShare) }},
 	}, t.chosen())
 }
 
@@ -168,16 +168,16 @@ func (t *Tuning) nothingChosen() string {
 	return "Nothing is recommended: no policy is what was asked for."
 }
 
-// askedShare is the share of ordinary clients that nothing is to be refused.
-func (t *Tuning) askedShare() string {
-	return strconv.FormatFloat(math.Round(t.Asked.Untouched*1e8)/1e6, 'f', -1, 64) + "%"
+// Share is the share of ordinary clients that nothing is to be refused, as it was asked for.
+func (a *Asked) Share() string {
+	return strconv.FormatFloat(math.Round(a.Untouched*1e8)/1e6, 'f', -1, 64) + "%"
 }
 
 // askedText is what was to be found out.
 func (t *Tuning) askedText() string {
-	text := fmt.Sprintf("asked for: %s of ordinary clients untouched", t.askedShare())
+	text := fmt.Sprintf("asked for: %s of ordinary clients untouched", t.Asked.Share())
 	if t.Asked.MemoryBytes > 0 {
-		text += ", at most " + sized(t.Asked.MemoryBytes) + " of a Redis"
+		text += ", at most " + Size(t.Asked.MemoryBytes) + " of a Redis"
 	}
 	return text
 }

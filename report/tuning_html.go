@@ -126,7 +126,7 @@ func (t *Tuning) page() (*tuningPage, error) {
 			Word: c.word, Algorithm: printable(c.Policy.Algorithm), Limit: thousands(c.Policy.Limit),
 			Per:     printable(strings.TrimPrefix(allowance(c.Policy.Limit, c.Policy.WindowUS), thousands(c.Policy.Limit)+" ") + " per " + c.Policy.Key),
 			Touched: c.Policy.shareCell(touchedOf, c.Policy.TouchedOrdinary, t.ordinary()), Refused: c.Policy.shareCell(refusedOf, c.Policy.Refused, c.Policy.Requests),
-			Peak: peakText(&c.Policy), Memory: sized(c.Policy.Bytes), Share: percentOf(c.Policy.ServerShare),
+			Peak: peakText(&c.Policy), Memory: Size(c.Policy.Bytes), Share: Percent(c.Policy.ServerShare),
 		})
 	}
 	for _, name := range t.Asked.Algorithms {

@@ -37,7 +37,7 @@ func (t *Tuning) parts(names int) []part {
 func (t *Tuning) readPart(names int) part {
 	l := &t.Log
 	p := part{id: "read", title: "What was read", facts: []note{
-		{"log", fmt.Sprintf("%s, format %s, %s, %s", thousandsOf(int64(l.Files), "file"), printable(l.Format), thousandsOf(l.Lines, "line"), sized(l.Bytes))},
+		{"log", fmt.Sprintf("%s, format %s, %s, %s", thousandsOf(int64(l.Files), "file"), printable(l.Format), thousandsOf(l.Lines, "line"), Size(l.Bytes))},
 		{"requests", fmt.Sprintf("%s of %s in %s, on %s", thousands(l.Requests), thousandsOf(l.Clients, "client"), thousandsOf(l.Networks, "network"), thousandsOf(l.Routes, "route"))},
 	}}
 	if l.Requests > 0 {
@@ -152,7 +152,7 @@ func (t *Tuning) routesPart(names int) part {
 	if len(t.Asked.WindowsUS) > 0 {
 		p.doc += " in " + lasting(t.Asked.WindowsUS[0])
 	}
-	p.doc += fmt.Sprintf(": what clients ask for at most, the least limit of a log that leaves %s of the ordinary ones untouched, and what that would refuse.", t.askedShare())
+	p.doc += fmt.Sprintf(": what clients ask for at most, the least limit of a log that leaves %s of the ordinary ones untouched, and what that would refuse.", t.Asked.Share())
 	shown := t.Routes[:min(len(t.Routes), fewRoutes)]
 	p.sheets = []sheet{sheetOf("The busiest routes", []of[Route]{
 		{field{"route", 0, true}, func(r Route) string {

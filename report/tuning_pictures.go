@@ -48,7 +48,7 @@ func byCount(label string, lines []chart.Line) chart.Axis {
 // far as so many clients tell.
 func nines(label string, clients int64) chart.Axis {
 	a := chart.Percentiles(label, max(clients, 10))
-	a.Format = func(v float64) string { return percentOf(v / 100) }
+	a.Format = func(v float64) string { return Percent(v / 100) }
 	a.Tick = func(v float64) string {
 		return fmt.Sprintf("%v%%", math.Round(v*1e4)/1e4)
 	}
@@ -105,7 +105,7 @@ func (t *Tuning) demandPicture() *chart.Chart {
 // askedLine is the share of ordinary clients that nothing is to be refused.
 func (t *Tuning) askedLine(x chart.Axis) chart.Line {
 	asked := t.Asked.Untouched * 100
-	return chart.Line{Name: t.askedShare() + " was asked for", Reference: true, Points: []chart.Point{{X: x.Min, Y: asked}, {X: x.Max, Y: asked}}}
+	return chart.Line{Name: t.Asked.Share() + " was asked for", Reference: true, Points: []chart.Point{{X: x.Min, Y: asked}, {X: x.Max, Y: asked}}}
 }
 
 // markedLimit marks the recommended limit, if it is in the picture.
@@ -177,7 +177,7 @@ func (t *Tuning) refusedPicture() *chart.Chart {
 	if c == nil {
 		return nil
 	}
-	c.Y = chart.Counts("share of requests", highest, func(v float64) string { return percentOf(v / 100) })
+	c.Y = chart.Counts("share of requests", highest, func(v float64) string { return Percent(v / 100) })
 	c.Y.Tick = func(v float64) string { return fmt.Sprintf("%g%%", v) }
 	return c
 }

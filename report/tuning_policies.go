@@ -99,6 +99,6 @@ func (t *Tuning) policySheet(shown []*Policy, words map[policyID]string) sheet {
 		{field{"differ", 8, false}, func(p *Policy) string { return percent(p.Differ, p.Requests) }},
 		{field{"repeated", 9, false}, func(p *Policy) string { return percent(p.Repeated, p.Requests) }},
 		{field{"keys", 10, false}, func(p *Policy) string { return thousands(p.Keys) }},
-		{field{"memory", 4, false}, func(p *Policy) string { return sized(p.Bytes) }},
+		{field{"memory", 4, false}, func(p *Policy) string { return Size(p.Bytes) }},
 	}, shown)
 }

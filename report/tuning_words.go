@@ -54,16 +54,17 @@ func thousandsOf(n int64, what string) string {
 	return strings.Replace(counted(n, what), number(n), thousands(n), 1)
 }
 
-// percent is a share of a whole. What is not nothing is never 0%, and what is not all
-// never 100%; of nothing there is no share.
+// percent is a share of a whole; of nothing there is none.
 func percent(part, whole int64) string {
 	if whole <= 0 {
 		return "-"
 	}
-	return percentOf(float64(part) / float64(whole))
+	return Percent(float64(part) / float64(whole))
 }
 
-func percentOf(share float64) string {
+// Percent is a share in words: what is not nothing is never 0%, and what is not all never
+// 100%.
+func Percent(share float64) string {
 	v := share * 100
 	switch {
 	case v == 0 || v == 100:
@@ -89,8 +90,8 @@ func between(low, high string) string {
 	return low + "–" + high
 }
 
-// sized is a number of bytes.
-func sized(bytes int64) string {
+// Size is a number of bytes in words.
+func Size(bytes int64) string {
 	if bytes < 1024 {
 		return fmt.Sprintf("%d B", bytes)
 	}

@@ -167,7 +167,7 @@ func peakOf(p report.Policy) int64 {
 // why says in one sentence what speaks for a policy that fits.
 func why(t *report.Tuning, p report.Policy, all []report.Policy) string {
 	if grows(p.Algorithm) {
-		return fmt.Sprintf("it is exact: no window held more than the limit, and %s is less than the %s that it may take", taken(p), inBytes(t.Asked.MemoryBytes))
+		return fmt.Sprintf("it is exact: no window held more than the limit, and %s is less than the %s that it may take", taken(p), report.Size(t.Asked.MemoryBytes))
 	}
 	text := "it takes " + taken(p)
 	i := slices.IndexFunc(all, func(o report.Policy) bool { return o.Algorithm == limiter.Log.Name })
@@ -193,7 +193,7 @@ func against(t *report.Tuning, p report.Policy) string {
 	case p.Algorithm == limiter.Fixed.Name:
 		return fmt.Sprintf("whoever waits for the edge of a window gets twice the limit: here one client got %d in a window, and %d can", peakOf(p), 2*p.Limit)
 	case p.Bytes > t.Asked.MemoryBytes:
-		return fmt.Sprintf("it would take %s, more than the %s that it may", taken(p), inBytes(t.Asked.MemoryBytes))
+		return fmt.Sprintf("it would take %s, more than the %s that it may", taken(p), report.Size(t.Asked.MemoryBytes))
 	}
 	return fmt.Sprintf("it let %d through in a window, %.2f times the limit", peakOf(p), over(p))
 }
@@ -204,7 +204,7 @@ func taken(p report.Policy) string {
 	if p.Keys == 1 {
 		keys = "key"
 	}
-	return fmt.Sprintf("%s for %d %s", inBytes(p.Bytes), p.Keys, keys)
+	return fmt.Sprintf("%s for %d %s", report.Size(p.Bytes), p.Keys, keys)
 }
 
 // over is how many times the limit was let through in a window.
@@ -216,11 +216,11 @@ func price(p report.Policy) string {
 		fmt.Sprintf("at most %d in any window (%.2f× limit) and %d in a second", peakOf(p), over(p), exposureOf(p)),
 	}
 	if n := p.Wrong.Admissions + p.Wrong.Denials; n > 0 && p.Requests > 0 {
-		parts = append(parts, fmt.Sprintf("%s of decisions wrong", percent(float64(n)/float64(p.Requests))))
+		parts = append(parts, fmt.Sprintf("%s of decisions wrong", report.Percent(float64(n)/float64(p.Requests))))
 	}
 	parts = append(parts, taken(p))
 	if p.ServerShare > 0 {
-		parts = append(parts, fmt.Sprintf("%s of a Redis processor in the busiest second", percent(p.ServerShare)))
+		parts = append(parts, fmt.Sprintf("%s of a Redis processor in the busiest second", report.Percent(p.ServerShare)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -235,29 +235,5 @@ func exposureOf(p report.Policy) int64 {
 
 // sentence begins with a capital and ends with a full stop.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
-
-// percent has as many digits as it takes to be no zero.
-func percent(share float64) string {
-	switch {
-	case share > 0 && share < 0.0001:
-		return "less than 0.01 %"
-	case share > 0 && share < 0.01:
-		return fmt.Sprintf("%.2f %%", share*100)
-	}
-	return fmt.Sprintf("%.1f %%", share*100)
-}
-
-// inBytes is a size for people.
-func inBytes(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-}
 
 func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

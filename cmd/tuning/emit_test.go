@@ -49,6 +49,7 @@ func nobody(*http.Request, string) (httplimit.Name, error) { return httplimit.Na
 // configured reads policies as docs/tune.md does.
 func configured(text string) (httplimit.Config, error) {
 	var file struct {
+		Key      string
 		Policies []struct{ Name, Algorithm, Limit string }
 		Routes   []struct {
 			Pattern string
@@ -58,6 +59,9 @@ func configured(text string) (httplimit.Config, error) {
 	var config httplimit.Config
 	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
 		return config, err
+	}
+	if !slices.Contains(simulator.Keys, simulator.Key(file.Key)) {
+		return config, fmt.Errorf("key %q", file.Key)
 	}
 	for _, p := range file.Policies {
 		algorithm, _ := limiter.Named(p.Algorithm)

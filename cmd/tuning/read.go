@@ -43,7 +43,9 @@ func (r *record) worth(err error) bool {
 
 // read reads a log once, onto a tape. What was read is there with an error too.
 func read(ctx context.Context, c *Config) (*record, error) {
-	r, err := trace.Open(c.Files, c.Trace)
+	options := c.Trace
+	options.Done = ctx.Done()
+	r, err := trace.Open(c.Files, options)
 	if err != nil {
 		return nil, err
 	}

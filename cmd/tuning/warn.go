@@ -59,7 +59,7 @@ func (s *study) warn() {
 		warn("late-lines", fmt.Sprintf("%d lines are further from their place in time than the reorder buffer is long, and are left out", l.Late), "raise --reorder")
 	}
 	if least := 1 / (1 - s.Untouched); s.Untouched < 1 && float64(s.ordinary) < least && l.Clients > 1 {
-		warn("few-clients", fmt.Sprintf("%s of %d ordinary clients are all of them", percent(s.Untouched), s.ordinary), fmt.Sprintf("give a log of %.0f clients or more, or a lower --untouched", least))
+		warn("few-clients", fmt.Sprintf("%s of %d ordinary clients are all of them", doc.Asked.Share(), s.ordinary), fmt.Sprintf("give a log of %.0f clients or more, or a lower --untouched", least))
 	}
 }
 
@@ -94,5 +94,5 @@ func (s *study) whyNothing(unsure func(code, message, hint string)) {
 		s.doc.Rest = rest
 		return
 	}
-	unsure("no-limit", fmt.Sprintf("no limit up to %d leaves %s of ordinary clients untouched", s.Limits[len(s.Limits)-1], percent(s.Untouched)), "give higher --limits, or a lower --untouched")
+	unsure("no-limit", fmt.Sprintf("no limit up to %d leaves %s of ordinary clients untouched", s.Limits[len(s.Limits)-1], s.doc.Asked.Share()), "give higher --limits, or a lower --untouched")
 }

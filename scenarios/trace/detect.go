@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,29 +19,37 @@ const (
 )
 
 // begin finds the format, and the order of files.
-func (r *Reader) begin(format string) error {
+func (r *Reader) begin(all source, format string) error {
 	if format != "" {
 		var err error
 		if r.format, err = Named(format); err != nil {
 			return err
 		}
 	}
-	r.summary.Files = slices.Clone(r.source.names)
+	r.summary.Files = slices.Clone(all.names)
 	defer func() { r.summary.Format = r.format.Name }()
-	if twice(r.source.names) {
-		return r.survey()
+	if twice(all.names) {
+		return r.survey(all.names)
 	}
-	if r.format.lines != nil {
-		return nil
+	only := &part{source: all}
+	r.merge.open = []*part{only}
+	if r.format.lines == nil {
+		var lines []logLine
+		if lines, only.err = sampleOf(&only.source); len(lines) == 0 && errors.Is(only.err, io.EOF) {
+			return ErrEmpty
+		} else if len(lines) == 0 {
+			return only.err
+		}
+		if err := r.settle(lines); err != nil {
+			return err
+		}
+		r.sample = lines
 	}
-	r.sample, r.end = sampleOf(&r.source)
-	if len(r.sample) == 0 && errors.Is(r.end, io.EOF) {
-		return ErrEmpty
+	only.reader = r.format.lines
+	for i := range r.sample {
+		r.sample[i].part = only
 	}
-	if len(r.sample) == 0 {
-		return r.end
-	}
-	return r.settle(r.sample)
+	return nil
 }
 
 // twice is whether all of some files can be read more than once.
@@ -54,15 +63,10 @@ func twice(names []string) bool {
 }
 
 // survey looks into all files: for the format, and for the order in which they are read.
-func (r *Reader) survey() error {
-	type file struct {
-		name  string
-		first int64
-		lines []logLine
-	}
-	var files []file
+func (r *Reader) survey(names []string) error {
+	var samples [][]logLine
 	full := false
-	for _, name := range r.source.names {
+	for _, name := range names {
 		s := source{names: []string{name}}
 		lines, err := sampleOf(&s)
 		if s.lines != nil {
@@ -77,56 +81,58 @@ func (r *Reader) survey() error {
 			}
 		}
 		full = full || len(lines) > 0
-		files = append(files, file{name, 0, lines})
+		samples = append(samples, lines)
 	}
 	if !full {
 		return ErrEmpty
 	}
-	for i := range files {
-		first, err := r.format.first(files[i].lines)
+	for i, name := range names {
+		reader := readerOf(r.format.lines)
+		first, err := firstOf(reader, samples[i])
 		if err != nil {
 			return err
 		}
-		files[i].first, files[i].lines = first, nil
+		r.merge.waiting = append(r.merge.waiting, &part{source: source{names: []string{name}}, reader: reader, first: first, at: first})
 	}
-	slices.SortStableFunc(files, func(a, b file) int {
-		switch {
-		case a.first < b.first:
-			return -1
-		case a.first > b.first:
-			return 1
-		}
-		return 0
-	})
-	var names []string
-	for _, f := range files {
-		names = append(names, f.name)
+	slices.SortStableFunc(r.merge.waiting, func(a, b *part) int { return cmp.Compare(a.first, b.first) })
+	r.summary.Files = nil
+	for _, p := range r.merge.waiting {
+		r.summary.Files = append(r.summary.Files, p.names...)
 	}
-	r.summary.Sorted = !slices.Equal(names, r.source.names)
-	r.source.names, r.summary.Files = names, slices.Clone(names)
+	r.summary.Sorted = !slices.Equal(names, r.summary.Files)
 	return nil
 }
 
-// first is the first stamp in some lines of a file; the greatest number if there is none.
-func (f Format) first(lines []logLine) (int64, error) {
+// firstOf is the earliest stamp in the first lines of a file; the greatest number if there is
+// none.
+func firstOf(reader lineReader, lines []logLine) (int64, error) {
+	first := int64(math.MaxInt64)
 	for _, line := range lines {
-		if header, err := f.header(line); header {
+		if header, err := headerOf(reader, line); header {
 			if err != nil {
 				return 0, err
 			}
 			continue
 		}
 		var found record
-		if !line.long && f.lines.read(line.text, &found) == nil {
-			return found.stamp, nil
+		if !line.long && reader.read(line.text, &found) == nil {
+			first = min(first, found.stamp)
 		}
 	}
-	return math.MaxInt64, nil
+	return first, nil
 }
 
-// header is whether a line is one that says what the others of its file mean.
-func (f Format) header(line logLine) (bool, error) {
-	h, ok := f.lines.(headed)
+// readerOf is a reader of lines of a file of its own: what a header says is of that file.
+func readerOf(lines lineReader) lineReader {
+	if t, ok := lines.(*table); ok {
+		return newTable(t.fields)
+	}
+	return lines
+}
+
+// headerOf is whether a line is one that says what the others of its file mean.
+func headerOf(reader lineReader, line logLine) (bool, error) {
+	h, ok := reader.(headed)
 	if !ok || !line.first {
 		return false, nil
 	}
@@ -173,12 +179,35 @@ func (r *Reader) settle(lines []logLine) (err error) {
 		r.format = f
 		return nil
 	}
+	for _, kind := range []string{"csv", "jsonl"} {
+		if f, n := named(kind, lines); 2*n >= len(lines) {
+			r.format, r.summary.Agreed = f, n
+			return nil
+		}
+	}
 	for _, line := range lines {
 		if bytes.IndexByte(line.text, 0) >= 0 {
 			return fmt.Errorf("%w: it is binary, %d of the first %d lines are of a known format", ErrNotLog, n, len(lines))
 		}
 	}
 	return fmt.Errorf("%w: %d of the first %d lines are of a known format (%s)", ErrNotLog, n, len(lines), strings.Join(Formats(), ", "))
+}
+
+// named is a format of fields whose names are usual, and how many of some lines, with the
+// header, are of it.
+func named(kind string, lines []logLine) (Format, int) {
+	f, err := guessed(kind, lines)
+	if err != nil {
+		return f, 0
+	}
+	n, reader := 0, readerOf(f.lines)
+	for _, line := range lines {
+		var r record
+		if header, err := headerOf(reader, line); header && err == nil || !header && !line.long && reader.read(line.text, &r) == nil {
+			n++
+		}
+	}
+	return f, n
 }
 
 // best is the format in which most of some lines can be read, and how many.

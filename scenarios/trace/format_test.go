@@ -171,8 +171,20 @@ func FuzzLines(f *testing.F) {
 	for _, row := range lines {
 		f.Add(row.line)
 	}
+	all := formats
+	for name, line := range map[string]string{
+		"csv:time=2,client=1,duration_ms=3": `192.0.2.1,2026-01-01T10:00:00.1Z,12`,
+		"jsonl:time=t,client=from.ip":       `{"t": 1767261600.25, "from": {"ip": "192.0.2.1:80"}}`,
+	} {
+		format, err := Named(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		all = append(all[:len(all):len(all)], format)
+		f.Add(line)
+	}
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, format := range formats {
+		for _, format := range all {
 			var r record
 			err := format.lines.read([]byte(line), &r)
 			if err == nil && (len(r.client) == 0 || r.has&fieldStamp == 0 || r.duration < 0) {

@@ -27,6 +27,8 @@ type Options struct {
 	Mask identity.Mask
 	// Stdin is read for the name "-".
 	Stdin io.Reader
+	// Done ends waiting for a pipe that gives nothing, with ErrStopped. Nil waits.
+	Done <-chan struct{}
 }
 
 // Reader gives the requests of a log in the order of their arrival.
@@ -35,7 +37,7 @@ type Options struct {
 type Reader struct {
 	format    Format
 	maxBad    float64
-	source    source
+	merge     merge
 	sample    []logLine // read to detect the format, and not yet used
 	directory *Directory
 	order     order
@@ -53,9 +55,9 @@ const (
 	longest      = 30 * 24 * time.Hour / time.Microsecond
 )
 
-// Open begins to read files, one after another: plain, gzip or zstd, "-" is standard
-// input. Files that can be read twice are read in the order of their first stamps, as
-// rotation numbers them the other way. A log without lines is ErrEmpty, and one without a line of a
+// Open begins to read files: plain, gzip or zstd, "-" is standard input. Files that can be
+// read twice are read in the order of their stamps, be they of a rotation, which numbers them
+// the other way, or of several servers at a time; otherwise one after another. A log without lines is ErrEmpty, and one without a line of a
 // known format ErrNotLog. Close the reader.
 func Open(names []string, o Options) (*Reader, error) {
 	switch {
@@ -71,7 +73,7 @@ func Open(names []string, o Options) (*Reader, error) {
 			return nil, err
 		}
 	}
-	r := &Reader{source: source{names: names, stdin: o.Stdin}, directory: newDirectory(o.Mask), maxBad: o.MaxBad}
+	r := &Reader{directory: newDirectory(o.Mask), maxBad: o.MaxBad}
 	r.order = order{span: time.Minute.Microseconds(), most: 1_000_000}
 	if o.Reorder > 0 {
 		r.order.span = o.Reorder.Microseconds()
@@ -82,7 +84,8 @@ func Open(names []string, o Options) (*Reader, error) {
 	if o.MaxBad == 0 {
 		r.maxBad = 0.01
 	}
-	if err := r.begin(o.Format); err != nil {
+	r.merge.span = r.order.span
+	if err := r.begin(source{names: names, stdin: o.Stdin, done: o.Done}, o.Format); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -94,7 +97,7 @@ func (r *Reader) Directory() *Directory { return r.directory }
 // Summary is what was met until now; all of it is true when Next has given an error.
 func (r *Reader) Summary() Summary {
 	s := r.summary
-	s.Bytes, s.Late, s.Uncertainty = r.source.size, r.order.late, r.stamps.step()
+	s.Bytes, s.Late, s.Uncertainty = r.merge.bytes(), r.order.late, r.stamps.step()
 	if r.taken {
 		s.Uncertainty = max(s.Uncertainty, r.durations.step())
 	}
@@ -104,13 +107,7 @@ func (r *Reader) Summary() Summary {
 }
 
 // Close ends reading.
-func (r *Reader) Close() error {
-	if r.source.lines == nil {
-		return nil
-	}
-	r.source.lines = nil
-	return r.source.close()
-}
+func (r *Reader) Close() error { return r.merge.close() }
 
 // Next is the next arrival. After the last one it is io.EOF, or what is wrong: with a file,
 // after what was read until then has been given; ErrBadLines; ErrEmpty. ErrNotLog comes when
@@ -133,7 +130,7 @@ func (r *Reader) Next() (Request, error) {
 		case r.end != nil:
 			return Request{}, r.verdict()
 		default:
-			line, err := r.source.next()
+			line, err := r.merge.next()
 			if r.end = err; err == nil {
 				r.take(line)
 			}
@@ -158,7 +155,8 @@ func (r *Reader) verdict() error {
 
 // take reads one line into the order.
 func (r *Reader) take(line logLine) {
-	if header, err := r.format.header(line); header {
+	lines := line.part.reader
+	if header, err := headerOf(lines, line); header {
 		if err != nil {
 			r.sample, r.end = nil, err
 		}
@@ -166,7 +164,7 @@ func (r *Reader) take(line logLine) {
 	}
 	r.summary.Lines++
 	var found record
-	err := r.format.lines.read(line.text, &found)
+	err := lines.read(line.text, &found)
 	switch {
 	case line.long:
 		err = fmt.Errorf("longer than %d bytes", LongestLine)
@@ -178,6 +176,7 @@ func (r *Reader) take(line logLine) {
 		return
 	}
 	at := found.stamp
+	line.part.at = at
 	timed := r.format.Completion && found.has&fieldDuration != 0
 	if timed {
 		at -= found.duration

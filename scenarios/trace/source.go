@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -19,8 +18,9 @@ const LongestLine = 1 << 20
 type source struct {
 	names []string
 	stdin io.Reader
-	name  string // of the file at hand
-	size  int64  // of all that has been read, as it is in the files
+	done  <-chan struct{} // ends waiting for what may never come
+	name  string          // of the file at hand
+	size  int64           // of all that has been read, as it is in the files
 
 	lines   *bufio.Reader
 	close   func() error
@@ -37,6 +37,7 @@ type logLine struct {
 	first  bool // that is not empty
 	file   string
 	number int64 // from 1 on
+	part   *part // that it is of
 }
 
 // next is one line that is not empty, good until the next call; io.EOF after the last.
@@ -59,7 +60,7 @@ func (s *source) next() (logLine, error) {
 		if len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
 			first := !s.begun
 			s.begun = true
-			return logLine{line, s.skipped, first, s.name, s.number}, nil
+			return logLine{text: line, long: s.skipped, first: first, file: s.name, number: s.number}, nil
 		}
 		if err == nil {
 			continue
@@ -107,9 +108,9 @@ func (s *source) open(name string) error {
 		if s.stdin == nil {
 			return fmt.Errorf("read %s: there is none", s.name)
 		}
-		file = io.NopCloser(s.stdin)
+		file = patient(io.NopCloser(s.stdin), s.done)
 	} else {
-		f, err := os.Open(name)
+		f, err := opened(name, s.done)
 		if err != nil {
 			return err
 		}
