@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -151,11 +152,17 @@ func lowered(s string) string {
 	return string(unicode.ToLower(r)) + s[size:]
 }
 
+// decisive are the codes of reasons for which nothing is recommended; others are of what its
+// figures are worth.
+var decisive = []string{"interrupted", "torn-log", "one-client", "no-ordinary", "too-short", "no-algorithm", "no-limit"}
+
 // nothingChosen says why nothing is recommended.
 func (t *Tuning) nothingChosen() string {
 	var codes []string
 	for _, r := range t.Reasons {
-		codes = append(codes, printable(r.Code))
+		if slices.Contains(decisive, r.Code) {
+			codes = append(codes, printable(r.Code))
+		}
 	}
 	switch {
 	case len(codes) > 0:

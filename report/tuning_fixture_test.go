@@ -209,7 +209,7 @@ func tunings(t *testing.T) map[string]*report.Tuning {
 	make("not-recommended", func(t *report.Tuning) {
 		t.Recommended, t.RunnerUp, t.Rest, t.Riskiest.Courses = nil, nil, []report.Choice{}, []report.Course{}
 		t.Verdict = scenarios.Inconclusive
-		t.Reasons = []scenarios.Reason{{Code: "few-clients", Message: "12 clients are too few to tell what an ordinary one asks for", Hint: "give it a log of a whole week"}}
+		t.Reasons = []scenarios.Reason{{Code: "no-ordinary", Message: "12 clients are too few to tell what an ordinary one asks for", Hint: "give it a log of a whole week"}}
 	})
 	make("no-reason", func(t *report.Tuning) {
 		t.Recommended, t.RunnerUp, t.Rest, t.Riskiest = nil, nil, []report.Choice{}, nil

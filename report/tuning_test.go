@@ -146,7 +146,7 @@ func TestTuningTableSays(t *testing.T) {
 			"61 in any second", "274 KiB", "runner-up", "2 files, format combined", "7.0 days", "access.log:1022: no time in brackets", "and 15 more", "1,204 of the requests were refused already", "more than 410 requests in 10s",
 			"3.7 times", "0.85–0.93%", "[0.90%]", "GET /search", "all others", "4.1 times", "26.3 times", "PASS  counter",
 		},
-		"not-recommended":  {"few-clients: 12 clients", "hint: give it a log", "Nothing is recommended: few-clients.", "no policy was chosen", "INCONCLUSIVE  nothing recommended"},
+		"not-recommended":  {"no-ordinary: 12 clients", "hint: give it a log", "Nothing is recommended: no-ordinary.", "no policy was chosen", "INCONCLUSIVE  nothing recommended"},
 		"no-reason":        {"Nothing is recommended: no policy is what was asked for."},
 		"no-requests":      {"Nothing is recommended: the log has no request.", "0 of 0 clients"},
 		"empty":            {"1 file, format common", "interrupted"},
