@@ -167,7 +167,7 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 
 // validate checks the flags that need nothing else.
 func (o *runOptions) validate() error {
-	const most = 1000
+	const most = report.MostRuns
 	switch {
 	case o.runs < 1 || o.runs > most:
 		return usagef("--runs 10", "--runs %d: want 1 to %d", o.runs, most)

@@ -50,7 +50,7 @@ func renderBenchmarkAction(w io.Writer, r *Report, _ Options) error {
 				all = append(all, benchmark{
 					Name: printable(row.Scenario + " / " + row.Limiter + " / " + f.name), Unit: f.unit, Value: v.number,
 					Range: spread(r, &row, f.of),
-					Extra: fmt.Sprintf("limit %s, %s clock, seed %d, %d runs, verdict %s", s.limit(), s.Clock, s.Seed, max(s.Runs, 1), row.Verdict),
+					Extra: fmt.Sprintf("limit %s, %s clock, seed %d, %s, verdict %s", s.limit(), s.Clock, s.Seed, counted(int64(r.made(row.subject())), "run"), row.Verdict),
 				})
 			}
 		}

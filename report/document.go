@@ -237,7 +237,7 @@ type Cost struct {
 	ScriptUSPerDecision *float64 `json:"script_us_per_decision,omitempty"`
 }
 
-// Finding is one check of one row.
+// Finding is one check of one row. Run 0 is about all runs of a limiter.
 type Finding struct {
 	Scenario string            `json:"scenario"`
 	Check    string            `json:"check"`

@@ -136,5 +136,8 @@ func (r *Report) unfinished() error {
 		Code: "unfinished", Message: "this result has no end: the program that wrote it was killed, or is writing still",
 		Hint: "what is here was judged; run again for the rest",
 	})
+	if r.Merged == 0 {
+		r.tellMissingRuns()
+	}
 	return r.arrange()
 }

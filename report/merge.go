@@ -138,7 +138,9 @@ func (m *merger) add(r *Report) {
 		}
 	}
 	for _, f := range r.Findings {
-		f.Run += m.runs[f.Scenario]
+		if f.Run > 0 { // else it is about all of its runs
+			f.Run += m.runs[f.Scenario]
+		}
 		m.Findings = append(m.Findings, f)
 	}
 	for _, s := range r.Scenarios {
@@ -211,5 +213,6 @@ func (r *Report) arrange() error {
 		}
 		r.Rows = append(r.Rows, groups[g]...)
 	}
+	r.judgeSums()
 	return nil
 }
