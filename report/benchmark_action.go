@@ -39,7 +39,7 @@ func renderBenchmarkAction(w io.Writer, r *Report, _ Options) error {
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		for _, row := range shownRows(r, s) {
-			if row.Control {
+			if row.Control || row.idle() {
 				continue
 			}
 			for _, f := range tracked {
@@ -63,7 +63,7 @@ func spread(r *Report, sum *Row, of func(*Row) value) string {
 	var least, most *float64
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if sum.Run != 0 || row.Run == 0 || row.Phase != sum.Phase || row.subject() != sum.subject() {
+		if sum.Run != 0 || row.Run == 0 || row.idle() || row.Phase != sum.Phase || row.subject() != sum.subject() {
 			continue
 		}
 		if v := of(row); v.known {

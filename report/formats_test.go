@@ -175,7 +175,11 @@ func TestCSVParses(t *testing.T) {
 			}) {
 				verdict = "" // nothing looked at the phase by itself
 			}
-			if record[column("admitted")] != strconv.FormatInt(row.Admitted, 10) || record[column("verdict")] != verdict || record[column("run")] != strconv.Itoa(row.Run) {
+			admitted := strconv.FormatInt(row.Admitted, 10)
+			if row.Planned == row.Missed { // nothing was sent
+				admitted = ""
+			}
+			if record[column("admitted")] != admitted || record[column("verdict")] != verdict || record[column("run")] != strconv.Itoa(row.Run) {
 				t.Errorf("%s: row %d is %q", c.name, i, record)
 			}
 			p50 := ""

@@ -76,3 +76,25 @@ func killed(t *testing.T, r *report.Report) *report.Report {
 	}
 	return got
 }
+
+// A limiter that was sent nothing has no figures: none admitted would be a good one.
+func TestNothingSentIsNoFigure(t *testing.T) {
+	r := fixtureNamed(t, "cut-short")
+	if text := string(render(t, "benchmark-action", r, report.Options{})); strings.Contains(text, "/ counter /") || !strings.Contains(text, "/ log / wrong admissions") || strings.Contains(text, `"0 to `) {
+		t.Errorf("charts are\n%s", text)
+	}
+	text := string(render(t, "prometheus", r, report.Options{}))
+	for _, figure := range []string{"admitted", "wrong_admissions", "attempts", "peak_in_window"} {
+		if strings.Contains(text, "rlbench_"+figure+`{scenario="boundary-burst",limiter="counter"`) || !strings.Contains(text, "rlbench_"+figure+`{scenario="boundary-burst",limiter="log"`) {
+			t.Errorf("%s is told of who was sent nothing, or of nobody", figure)
+		}
+	}
+	if !strings.Contains(text, `rlbench_missed{scenario="boundary-burst",limiter="counter",phase="",run="1",control="false"} 200`) {
+		t.Error("what was not sent is not told")
+	}
+	for line := range strings.Lines(string(render(t, "csv", r, report.Options{}))) {
+		if strings.HasPrefix(line, "boundary-burst,counter,") && !strings.Contains(line, ",inconclusive,200,200,,,,,200,") && !strings.Contains(line, ",100,100,,,,,100,") && !strings.Contains(line, ",400,400,,,,,400,") {
+			t.Errorf("line %s", line)
+		}
+	}
+}
