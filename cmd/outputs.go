@@ -32,7 +32,15 @@ type sink struct {
 
 // sinks are all places. They are opened before the first request is sent, so
 // that a run is never lost to a mistyped path.
-type sinks struct{ all []*sink }
+type sinks struct {
+	all  []*sink
+	flag string // that names them; "" is -o
+}
+
+// example is a flag that works for a format.
+func (s *sinks) example(format, path string) string {
+	return cmp.Or(s.flag, "-o") + " " + format + "=" + path
+}
 
 // sinks reads the -o flags. A table goes to stdout unless something else does,
 // or --quiet is given.
@@ -126,7 +134,7 @@ func (s *sinks) open() error {
 			if errors.As(err, &path) {
 				err = path.Err // without the name of the temporary file
 			}
-			return usage(fmt.Errorf("open output %s: %w", one.path, err), "choose a path that can be written: -o "+one.format.Name+"=result."+one.format.Name)
+			return usage(fmt.Errorf("open output %s: %w", one.path, err), "choose a path that can be written: "+s.example(one.format.Name, "result."+one.format.Name))
 		}
 	}
 	return nil
@@ -179,7 +187,7 @@ func (s *sinks) write(r *report.Report) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &problem{exitInternal, errors.Join(errs...), "make room, or choose another path: -o " + failed + "=PATH" + rescued(r)}
+	return &problem{exitInternal, errors.Join(errs...), "make room, or choose another path: " + s.example(failed, "PATH") + rescued(r)}
 }
 
 // rescued keeps a report that could not be put where it belongs, and says where.

@@ -108,7 +108,7 @@ func renderOne(a *app, out sinks, r *report.Report) error {
 	if err := out.write(r); err != nil {
 		return err
 	}
-	return a.publishGitHub(&out, r, verdictCode(r.Verdict))
+	return a.publishGitHub(&out, r, nil, verdictCode(r.Verdict))
 }
 
 func (a *app) readResult(name string) (*report.Report, error) {

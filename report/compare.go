@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -29,9 +30,12 @@ type Comparison struct {
 	Verdict   scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
 	Alpha     float64           `json:"alpha"`      // chance of even one false alarm
 	MinEffect float64           `json:"min_effect"` // as a share of the old median: less is no change
-	Old       Side              `json:"old"`
-	New       Side              `json:"new"`
-	Rows      []Compared        `json:"rows"`
+	// FailOn is what the comparison fails for: its verdict says what changed, whether or not
+	// that ends a job.
+	FailOn string     `json:"fail_on,omitempty" jsonschema:"enum=never,enum=regression,enum=fail,enum=inconclusive"`
+	Old    Side       `json:"old"`
+	New    Side       `json:"new"`
+	Rows   []Compared `json:"rows"`
 	// Missing are limiters of the old report that the new one lacks, and Added the
 	// other way round.
 	Missing []Subject `json:"missing"`
@@ -93,6 +97,7 @@ const (
 // CompareOptions say what counts as a change.
 type CompareOptions struct {
 	Alpha, MinEffect float64
+	FailOn           string // "" is FailRegression
 	// AcrossMachines compares results of different machines too.
 	AcrossMachines bool
 }
@@ -100,11 +105,11 @@ type CompareOptions struct {
 // Compare says what changed from one report to another. It refuses what says nothing:
 // other traffic under the same name, and other machines unless the options let it.
 func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
-	if err := canCompare(before, after, o); err != nil {
+	if err := CanCompare(before, after, o); err != nil {
 		return nil, err
 	}
 	c := &Comparison{
-		Schema: ComparisonSchema, Alpha: o.Alpha, MinEffect: o.MinEffect,
+		Schema: ComparisonSchema, Alpha: o.Alpha, MinEffect: o.MinEffect, FailOn: cmp.Or(o.FailOn, FailRegression),
 		Old: side(before), New: side(after), Rows: []Compared{}, Missing: []Subject{}, Added: []Subject{}, Notes: []string{},
 	}
 	olds, news := comparableRuns(before.Report), comparableRuns(after.Report)
@@ -123,7 +128,7 @@ func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
 		}
 	}
 	if len(c.Rows) == 0 {
-		return nil, fmt.Errorf("compare %s with %s: they have no limiter under the same scenario in common", before.Name, after.Name)
+		return nil, nothingInCommon(before, after)
 	}
 	if err := c.test(); err != nil {
 		return nil, err
@@ -135,8 +140,13 @@ func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
 
 func side(s Saved) Side { return Side{s.Name, s.Started, s.Verdict, s.Env} }
 
-// canCompare says why two reports cannot be compared.
-func canCompare(a, b Saved, o CompareOptions) error {
+func nothingInCommon(a, b Saved) error {
+	return fmt.Errorf("compare %s with %s: they have no limiter under the same scenario in common", a.Name, b.Name)
+}
+
+// CanCompare says why two reports cannot be compared. The second may be one that is yet to
+// be made, with a row for each limiter that will be in it.
+func CanCompare(a, b Saved, o CompareOptions) error {
 	var errs []error
 	for _, s := range a.Scenarios {
 		if i := slices.IndexFunc(b.Scenarios, func(o Scenario) bool { return o.Name == s.Name }); i >= 0 {
@@ -148,7 +158,17 @@ func canCompare(a, b Saved, o CompareOptions) error {
 	if why := OtherMachine(a.Env, b.Env); why != "" && !o.AcrossMachines {
 		errs = append(errs, fmt.Errorf("compare %s with %s: %s, so that times say nothing", a.Name, b.Name, why))
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	olds, news := comparableRuns(a.Report), comparableRuns(b.Report)
+	if len(olds.subjects) == 0 {
+		return fmt.Errorf("compare %s with %s: %[1]s has no run that was sent", a.Name, b.Name)
+	}
+	if !slices.ContainsFunc(olds.subjects, func(s Subject) bool { return news.rows[s] != nil }) {
+		return nothingInCommon(a, b)
+	}
+	return nil
 }
 
 // OtherMachine says in what two environments differ, so that times of one say nothing
@@ -290,7 +310,10 @@ func (c *Comparison) note(before, after Saved) {
 	if why := OtherMachine(before.Env, after.Env); why != "" {
 		c.Notes = append(c.Notes, why+": times say little")
 	}
-	if sameResult(before, after) {
+	if own := c.ownVerdict(); own != "" {
+		c.Notes = append(c.Notes, own)
+	}
+	if sameJSON(before.Report, after.Report) { // and no copy that was edited
 		c.Notes = append(c.Notes, "they are the same result, so that nothing can differ")
 	}
 	if slices.ContainsFunc(c.Rows, func(d Compared) bool { return d.NeedsRuns > 0 && min(d.OldRuns, d.NewRuns) < enoughRuns }) {
