@@ -78,7 +78,11 @@ func renderSaved(a *app, o *runOptions, names []string, merge bool) error {
 	if merge {
 		merged, err := report.Merge(saved)
 		if err != nil {
-			return usage(err, "merge results of the same scenario, limit and seed; rlbench report "+names[0]+" shows one")
+			hint := "merge results of the same scenario, limit and seed; rlbench report " + names[0] + " shows one"
+			if strings.Contains(err.Error(), "counted twice") {
+				hint = "leave one of them out"
+			}
+			return usage(err, hint)
 		}
 		saved = []report.Saved{{Report: merged}}
 	}
