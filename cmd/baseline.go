@@ -20,7 +20,7 @@ type baseline struct {
 }
 
 // gates are the flags that cannot apply without --baseline.
-var gates = []string{"alpha", "min-effect", "fail-on", "across-machines", "comparison"}
+var gates = []string{"alpha", "min-effect", "noise", "fail-on", "across-machines", "comparison"}
 
 // readBaseline reads what --baseline names, and refuses what this run cannot be compared
 // with as far as can be known before anything is sent.
@@ -35,7 +35,7 @@ func (e *experiment) readBaseline(c *cobra.Command) error {
 	}
 	b := &e.against
 	var err error
-	if b.options, err = e.comparison.options(); err != nil {
+	if b.options, err = e.comparison.calibrated(e.app); err != nil {
 		return err
 	}
 	saved, err := e.readSide(e.baseline)
@@ -84,6 +84,9 @@ func (e *experiment) planned(env report.Env) *report.Report {
 }
 
 func baselineHint(err error) string {
+	if strings.Contains(err.Error(), "calibration does not fit") {
+		return calibrateHere
+	}
 	if strings.Contains(err.Error(), "different machines") {
 		return "make a baseline here: rlbench run ... -o json=old.json; or --across-machines, for counts"
 	}

@@ -17,6 +17,7 @@ import (
 
 // comparison is when a comparison fails, and what counts as a change.
 type comparison struct {
+	noise     string
 	alpha     float64
 	minEffect string
 	failOn    string
@@ -26,7 +27,8 @@ type comparison struct {
 func (g *comparison) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.Float64Var(&g.alpha, "alpha", 0.05, "chance of even one false alarm in a comparison")
-	f.StringVar(&g.minEffect, "min-effect", "5%", "how much a time has to change to matter; counts matter always")
+	f.StringVar(&g.minEffect, "min-effect", "", "how much has to change for certain to matter; counts matter always (default 5%, of times 25%, or what --noise says)")
+	f.StringVar(&g.noise, "noise", "", "a calibration of this machine, which times have to exceed: rlbench calibrate -o json=noise.json")
 	f.StringVar(&g.failOn, "fail-on", "regression", "never, regression (something got worse), fail (or the new report failed), inconclusive (or something is undecided or missing)")
 	f.BoolVar(&g.across, "across-machines", false, "compare results of different machines too")
 	complete(c, "fail-on", func() []string { return report.Gates })
@@ -41,13 +43,39 @@ func (g *comparison) options() (report.CompareOptions, error) {
 	if !(g.alpha > 0 && g.alpha < 0.5) {
 		return o, usagef("--alpha 0.05", "--alpha %v: want more than 0 and less than 0.5", g.alpha)
 	}
+	if g.minEffect == "" {
+		o.MinEffect, o.TimeEffect = 0.05, timesDiffer
+		return o, nil
+	}
 	share, err := parsePercent(g.minEffect)
-	if err != nil || share == nil {
+	if err != nil {
 		return o, usagef("--min-effect 5%", "--min-effect %q: want a percentage above 0%%, such as 5%%", g.minEffect)
 	}
 	o.MinEffect, _ = share.Float64()
 	if o.MinEffect <= 0 || o.MinEffect > 10 {
 		return o, usagef("--min-effect 5%", "--min-effect %q: want a percentage above 0%% and up to 1000%%", g.minEffect)
+	}
+	return o, nil
+}
+
+// timesDiffer is what times of two invocations may differ by on a machine of which nothing
+// is known, though nothing changed: on shared ones a fifth is common. Who knows better says
+// so by --noise or --min-effect.
+const timesDiffer = 0.25
+
+// calibrated are the options with the calibration that --noise names.
+func (g *comparison) calibrated(a *app) (report.CompareOptions, error) {
+	o, err := g.options()
+	if err != nil || g.noise == "" {
+		return o, err
+	}
+	const hint = "rlbench calibrate boundary-burst -o json=noise.json writes one"
+	data, err := a.readAll(g.noise)
+	if err != nil {
+		return o, usage(fmt.Errorf("--noise: %w", err), hint)
+	}
+	if o.Noise, err = report.DecodeCalibration(data); err != nil {
+		return o, usage(fmt.Errorf("--noise %s: %w", g.noise, err), hint)
 	}
 	return o, nil
 }
@@ -62,12 +90,14 @@ func compareCommand(a *app) *cobra.Command {
 		Long: `Compare takes two results of rlbench run (JSON or JSON lines), or two folders of
 results that are added up, and says what changed. Counts are exact: where all old
 runs have one value, any other is a change. Times are samples, one for each run: the
-Mann-Whitney test says whether they shifted, Hodges-Lehmann by how much, Holm keeps
-many tests from crying wolf. Where so few runs would not show an effect that
-matters, it says how many would.`,
+Mann-Whitney test says whether they shifted by more than two invocations differ
+anyway, Hodges-Lehmann by how much, Holm keeps many tests from crying wolf. That is
+a quarter, or what --noise has measured here. Where so few runs would not show an
+effect that matters, it says how many would.`,
 		Example: `  rlbench run boundary-burst --runs 10 -q -o json=old.json
   rlbench run boundary-burst --runs 10 -q -o json=new.json
-  rlbench compare old.json new.json --min-effect 10% --fail-on fail
+  rlbench calibrate boundary-burst -q -o json=noise.json
+  rlbench compare old.json new.json --noise noise.json --fail-on fail
   rlbench compare main/ branch/ -o markdown`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 && !schema {
@@ -96,7 +126,7 @@ matters, it says how many would.`,
 }
 
 func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
-	options, err := g.options()
+	options, err := g.calibrated(a)
 	if err != nil {
 		return err
 	}
@@ -144,7 +174,12 @@ func (a *app) tellWhatPasses(c *report.Comparison) {
 	}
 }
 
+const calibrateHere = "calibrate here: rlbench calibrate SCENARIO -o json=noise.json"
+
 func compareHint(err error) string {
+	if strings.Contains(err.Error(), "calibration does not fit") {
+		return calibrateHere
+	}
 	if strings.Contains(err.Error(), "different machines") {
 		return "run both on one machine, in turns; or --across-machines, for counts"
 	}

@@ -29,7 +29,7 @@ type Comparison struct {
 	Schema    string            `json:"schema" jsonschema:"enum=rlbench.comparison/v1"`
 	Verdict   scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
 	Alpha     float64           `json:"alpha"`      // chance of even one false alarm
-	MinEffect float64           `json:"min_effect"` // as a share of the old median: less is no change
+	MinEffect float64           `json:"min_effect"` // as a share of the old median: less is no change; of times see their own
 	// FailOn is what the comparison fails for: its verdict says what changed, whether or not
 	// that ends a job.
 	FailOn string     `json:"fail_on,omitempty" jsonschema:"enum=never,enum=regression,enum=fail,enum=inconclusive"`
@@ -82,8 +82,12 @@ type Compared struct {
 	// runs would not show; NeedsRuns how many would.
 	Change    string `json:"change" jsonschema:"enum=same,enum=better,enum=worse,enum=undecided"`
 	NeedsRuns int    `json:"needs_runs,omitempty"`
+	// MinEffect is what a shift has to exceed by itself, as a share of the old median, to be
+	// a change; absent if exact.
+	MinEffect *float64 `json:"min_effect,omitempty"`
 
 	samples [2][]float64
+	kind    metricKind
 }
 
 // What a Compared can have changed to.
@@ -97,7 +101,12 @@ const (
 // CompareOptions say what counts as a change.
 type CompareOptions struct {
 	Alpha, MinEffect float64
-	FailOn           string // "" is FailRegression
+	// TimeEffect is the MinEffect of times: what two invocations may differ by though nothing
+	// changed. 0 is MinEffect.
+	TimeEffect float64
+	// Noise is a calibration, whose floors times have to exceed; nil is none.
+	Noise  *Calibration
+	FailOn string // "" is FailRegression
 	// AcrossMachines compares results of different machines too.
 	AcrossMachines bool
 }
@@ -130,7 +139,7 @@ func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
 	if len(c.Rows) == 0 {
 		return nil, nothingInCommon(before, after)
 	}
-	if err := c.test(); err != nil {
+	if err := c.test(o); err != nil {
 		return nil, err
 	}
 	c.note(before, after)
@@ -153,6 +162,11 @@ func CanCompare(a, b Saved, o CompareOptions) error {
 			if why := otherTraffic(s, b.Scenarios[i]); why != "" {
 				errs = append(errs, fmt.Errorf("compare %s with %s: %s", a.Name, b.Name, why))
 			}
+		}
+	}
+	if o.Noise != nil {
+		if why := OtherMachine(o.Noise.Env, b.Env); why != "" {
+			errs = append(errs, fmt.Errorf("compare %s with %s: the calibration does not fit: %s", a.Name, b.Name, why))
 		}
 	}
 	if why := OtherMachine(a.Env, b.Env); why != "" && !o.AcrossMachines {
@@ -214,7 +228,7 @@ func comparableRuns(r *Report) comparedRuns {
 
 // add compares one metric, as far as counts go.
 func (c *Comparison) add(s Subject, m comparedMetric, before, after []*Row) {
-	d := Compared{Subject: s, Metric: m.name, Unit: m.unit, Better: m.better, Change: ChangeSame}
+	d := Compared{Subject: s, Metric: m.name, Unit: m.unit, Better: m.better, Change: ChangeSame, kind: m.kind}
 	d.samples = [2][]float64{valuesOf(before, m), valuesOf(after, m)}
 	d.OldRuns, d.NewRuns = len(d.samples[0]), len(d.samples[1])
 	if d.OldRuns == 0 || d.NewRuns == 0 {
@@ -264,42 +278,6 @@ func direction(better string, by float64) string {
 		return ChangeBetter
 	}
 	return ChangeWorse
-}
-
-// test decides about samples, all of them together.
-func (c *Comparison) test() error {
-	var sampled []*Compared
-	var p []float64
-	for i := range c.Rows {
-		d := &c.Rows[i]
-		if d.Exact {
-			continue
-		}
-		s, err := stats.Between(d.samples[0], d.samples[1], 1-c.Alpha)
-		if err != nil {
-			return fmt.Errorf("compare %s of %s: %w", d.Metric, d.Limiter, err)
-		}
-		d.Shift, d.Low, d.High = &s.By, finite(s.Low), finite(s.High)
-		sampled, p = append(sampled, d), append(p, s.P)
-	}
-	for i, adjusted := range stats.Holm(p) {
-		sampled[i].P = &adjusted
-		sampled[i].decide(c, len(sampled))
-	}
-	return nil
-}
-
-func (d *Compared) decide(c *Comparison, tests int) {
-	least := c.MinEffect * math.Abs(d.Old)
-	if *d.P <= c.Alpha {
-		if math.Abs(*d.Shift) >= least {
-			d.Change = direction(d.Better, *d.Shift)
-		}
-		return
-	}
-	if needs := stats.RunsFor(d.samples[0], d.samples[1], least, c.Alpha, tests); needs > min(d.OldRuns, d.NewRuns) {
-		d.Change, d.NeedsRuns = ChangeUndecided, needs
-	}
 }
 
 // enoughRuns are enough to tell how far runs lie apart.

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/scenarios"
@@ -23,7 +22,7 @@ func renderComparisonJUnit(w io.Writer, c *Comparison, _ Options) error {
 		places[name] = len(all.Suites)
 		all.Suites = append(all.Suites, junitSuite{
 			Name: printable(name), Timestamp: c.New.Started.Format(time.DateOnly + "T15:04:05"),
-			Properties: []junitProperty{{"old", printable(c.Old.Name)}, {"new", printable(c.New.Name)}, {"alpha", value{c.Alpha, true}.String()}, {"min-effect", strings.TrimPrefix(share(c.MinEffect), "+")}, {"fail-on", c.FailOn}},
+			Properties: []junitProperty{{"old", printable(c.Old.Name)}, {"new", printable(c.New.Name)}, {"alpha", value{c.Alpha, true}.String()}, {"min-effect", plainShare(c.MinEffect)}, {"fail-on", c.FailOn}},
 		})
 		return &all.Suites[len(all.Suites)-1]
 	}
