@@ -24,9 +24,11 @@ func calibrateCommand(a *app) *cobra.Command {
 the runs into halves at random, a thousand times: pairs of which both are of the
 same. What one pair in twenty differs by is the noise floor, below which no
 comparison on this machine means anything; it also says how many runs it takes to
-find a shift of 5 and of 10 %.`,
+find a shift of 5 and of 10 %. Compare with --noise and its JSON: each time then has
+to exceed its own floor, and counts are exact as ever.`,
 		Example: `  rlbench calibrate boundary-burst
-  rlbench calibrate saturate -a log-packed --runs 20 -o table -o json=noise.json`,
+  rlbench calibrate saturate -a log-packed --runs 20 -o table -o json=noise.json
+  rlbench compare old.json new.json --noise noise.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && !schema {
 				return usagef("rlbench calibrate boundary-burst", "calibrate: no scenario is named")

@@ -329,8 +329,12 @@ func (e *experiment) judge(s loaded, name string, a assessed) error {
 		Description: s.Description, Plan: h.Plan.Outline(), Hash: s.hash, Limiter: name,
 		Run: a.run, Runs: e.runs, Attempts: h.Attempts, Timings: timings, Judgement: j, Profile: oracle.Profile(oc), Cost: a.cost, Control: a.control,
 	}
-	if oc.Algorithm != nil {
-		c.Algorithm = oc.Algorithm.Name
+	claimed := oc.Algorithm
+	if a.target == nil { // it had no turn, and claims the same
+		claimed = target.Claims(name, e.model)
+	}
+	if claimed != nil {
+		c.Algorithm = claimed.Name
 	}
 	e.cases = append(e.cases, c)
 	e.sinks.add(&c)

@@ -15,11 +15,9 @@ import (
 	"github.com/rlbench/rlbench/scenarios"
 )
 
-// failures are what a comparison can fail for, from nothing to everything.
-var failures = []string{"never", "regression", "fail", "inconclusive"}
-
 // comparison is when a comparison fails, and what counts as a change.
 type comparison struct {
+	noise     string
 	alpha     float64
 	minEffect string
 	failOn    string
@@ -29,23 +27,28 @@ type comparison struct {
 func (g *comparison) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.Float64Var(&g.alpha, "alpha", 0.05, "chance of even one false alarm in a comparison")
-	f.StringVar(&g.minEffect, "min-effect", "5%", "how much a time has to change to matter; counts matter always")
+	f.StringVar(&g.minEffect, "min-effect", "", "how much has to change for certain to matter; counts matter always (default 5%, of times 25%, or what --noise says)")
+	f.StringVar(&g.noise, "noise", "", "a calibration of this machine, which times have to exceed: rlbench calibrate -o json=noise.json")
 	f.StringVar(&g.failOn, "fail-on", "regression", "never, regression (something got worse), fail (or the new report failed), inconclusive (or something is undecided or missing)")
 	f.BoolVar(&g.across, "across-machines", false, "compare results of different machines too")
-	complete(c, "fail-on", func() []string { return failures })
+	complete(c, "fail-on", func() []string { return report.Gates })
 }
 
 // options are what the flags say, or what is wrong with them.
 func (g *comparison) options() (report.CompareOptions, error) {
-	o := report.CompareOptions{Alpha: g.alpha, AcrossMachines: g.across}
-	if err := oneOf("fail-on", g.failOn, failures); err != nil {
+	o := report.CompareOptions{Alpha: g.alpha, FailOn: g.failOn, AcrossMachines: g.across}
+	if err := oneOf("fail-on", g.failOn, report.Gates); err != nil {
 		return o, err
 	}
 	if !(g.alpha > 0 && g.alpha < 0.5) {
 		return o, usagef("--alpha 0.05", "--alpha %v: want more than 0 and less than 0.5", g.alpha)
 	}
+	if g.minEffect == "" {
+		o.MinEffect, o.TimeEffect = 0.05, timesDiffer
+		return o, nil
+	}
 	share, err := parsePercent(g.minEffect)
-	if err != nil || share == nil {
+	if err != nil {
 		return o, usagef("--min-effect 5%", "--min-effect %q: want a percentage above 0%%, such as 5%%", g.minEffect)
 	}
 	o.MinEffect, _ = share.Float64()
@@ -55,16 +58,26 @@ func (g *comparison) options() (report.CompareOptions, error) {
 	return o, nil
 }
 
-// code is how the program ends after a comparison with a new report.
-func (g *comparison) code(c *report.Comparison) int {
-	rank := slices.Index(failures, g.failOn)
-	switch {
-	case rank >= 1 && c.Verdict == scenarios.Fail, rank >= 2 && c.New.Verdict == scenarios.Fail:
-		return exitFailed
-	case rank >= 3 && (c.Verdict == scenarios.Inconclusive || c.New.Verdict == scenarios.Inconclusive):
-		return exitInconclusive
+// timesDiffer is what times of two invocations may differ by on a machine of which nothing
+// is known, though nothing changed: on shared ones a fifth is common. Who knows better says
+// so by --noise or --min-effect.
+const timesDiffer = 0.25
+
+// calibrated are the options with the calibration that --noise names.
+func (g *comparison) calibrated(a *app) (report.CompareOptions, error) {
+	o, err := g.options()
+	if err != nil || g.noise == "" {
+		return o, err
 	}
-	return exitOK
+	const hint = "rlbench calibrate boundary-burst -o json=noise.json writes one"
+	data, err := a.readAll(g.noise)
+	if err != nil {
+		return o, usage(fmt.Errorf("--noise: %w", err), hint)
+	}
+	if o.Noise, err = report.DecodeCalibration(data); err != nil {
+		return o, usage(fmt.Errorf("--noise %s: %w", g.noise, err), hint)
+	}
+	return o, nil
 }
 
 func compareCommand(a *app) *cobra.Command {
@@ -77,12 +90,14 @@ func compareCommand(a *app) *cobra.Command {
 		Long: `Compare takes two results of rlbench run (JSON or JSON lines), or two folders of
 results that are added up, and says what changed. Counts are exact: where all old
 runs have one value, any other is a change. Times are samples, one for each run: the
-Mann-Whitney test says whether they shifted, Hodges-Lehmann by how much, Holm keeps
-many tests from crying wolf. Where so few runs would not show an effect that
-matters, it says how many would.`,
+Mann-Whitney test says whether they shifted by more than two invocations differ
+anyway, Hodges-Lehmann by how much, Holm keeps many tests from crying wolf. That is
+a quarter, or what --noise has measured here. Where so few runs would not show an
+effect that matters, it says how many would.`,
 		Example: `  rlbench run boundary-burst --runs 10 -q -o json=old.json
   rlbench run boundary-burst --runs 10 -q -o json=new.json
-  rlbench compare old.json new.json --min-effect 10% --fail-on fail
+  rlbench calibrate boundary-burst -q -o json=noise.json
+  rlbench compare old.json new.json --noise noise.json --fail-on fail
   rlbench compare main/ branch/ -o markdown`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 && !schema {
@@ -110,91 +125,8 @@ matters, it says how many would.`,
 	return c
 }
 
-// gates are the flags that say when a comparison fails.
-var gates = []string{"alpha", "min-effect", "fail-on", "across-machines"}
-
-// readBaseline reads what --baseline names, before anything is sent; nil without it.
-func (o *runOptions) readBaseline(a *app, c *cobra.Command) (*report.Saved, error) {
-	if o.baseline == "" {
-		for _, flag := range gates {
-			if c.Flags().Changed(flag) && !a.fromEnv[flag] {
-				return nil, usagef("--baseline old.json --"+flag+" ...", "--%s cannot apply without --baseline", flag)
-			}
-		}
-		return nil, nil
-	}
-	if _, err := o.comparison.options(); err != nil {
-		return nil, err
-	}
-	saved, err := a.readSide(o.baseline)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--baseline: %w", err), "rlbench run boundary-burst --runs 10 -o json=old.json writes one")
-	}
-	return &saved, nil
-}
-
-// comparableWith refuses a baseline of another machine.
-func (e *experiment) comparableWith(env report.Env) error {
-	if e.comparison.across {
-		return nil
-	}
-	if why := report.OtherMachine(e.baseline.Env, env); why != "" {
-		return usage(fmt.Errorf("--baseline %s: %s, so that times say nothing", e.baseline.Name, why), "make a baseline here: rlbench run ... -o json=old.json; or --across-machines, for counts")
-	}
-	return nil
-}
-
-// compareWithBaseline writes what changed since the baseline, below the report or,
-// where stdout is a document's, to stderr; and says how the program ends.
-func (e *experiment) compareWithBaseline(r *report.Report, code int) (int, error) {
-	if e.baseline == nil {
-		return code, nil
-	}
-	options, err := e.comparison.options()
-	if err != nil {
-		return code, err
-	}
-	c, err := report.Compare(*e.baseline, report.Saved{Name: "this run", Report: r}, options)
-	if err != nil {
-		return code, usage(err, compareHint(err))
-	}
-	out := sink{out: e.Err, options: report.Options{Width: 80}}
-	for _, one := range e.sinks.all {
-		if one.path == "" && one.format.People && one.format.Name != github {
-			out = *one
-		}
-	}
-	render, err := report.ComparisonFormats.Named("table")
-	if err != nil {
-		return code, internal(err)
-	}
-	if !e.quiet || out.out != e.Err {
-		fmt.Fprintln(out.out)
-		if err := render(out.out, c, out.options); err != nil {
-			return code, &problem{exitInternal, fmt.Errorf("write the comparison: %w", err), "make room"}
-		}
-	}
-	worse := e.comparison.code(c)
-	e.verdict = e.verdict.Worse(verdictOfCode(worse))
-	if code == exitOK || code == exitInconclusive && worse == exitFailed {
-		code = worse
-	}
-	return code, nil
-}
-
-// verdictOfCode is what a comparison makes of the verdict of a run.
-func verdictOfCode(code int) scenarios.Verdict {
-	switch code {
-	case exitFailed:
-		return scenarios.Fail
-	case exitInconclusive:
-		return scenarios.Inconclusive
-	}
-	return scenarios.Pass
-}
-
 func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
-	options, err := g.options()
+	options, err := g.calibrated(a)
 	if err != nil {
 		return err
 	}
@@ -218,22 +150,36 @@ func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
 		return err
 	}
 	defer out.discard()
-	a.verdict = c.Verdict
+	a.verdict = c.Verdict.Worse(c.Gated())
 	if err := out.write(nil); err != nil {
 		return err
 	}
-	code := g.code(c)
-	if code != exitOK {
+	if code := verdictCode(c.Gated()); code != exitOK {
 		return &verdictError{code}
 	}
-	if c.Verdict != scenarios.Pass && !o.quiet {
-		stricter := map[scenarios.Verdict]string{scenarios.Fail: "regression", scenarios.Inconclusive: "inconclusive"}[c.Verdict]
-		fmt.Fprintf(a.Err, "rlbench: note: %s, which --fail-on %s lets pass; --fail-on %s does not\n", c.Verdict, g.failOn, stricter)
+	if !o.quiet {
+		a.tellWhatPasses(c)
 	}
 	return nil
 }
 
+// tellWhatPasses says what the gate lets pass, and which one would not.
+func (a *app) tellWhatPasses(c *report.Comparison) {
+	what, stricter := c.Verdict, map[scenarios.Verdict]string{scenarios.Fail: report.FailRegression, scenarios.Inconclusive: report.FailInconclusive}
+	if c.Overall() != what { // the new result is worse than what changed
+		what, stricter[scenarios.Fail] = c.Overall(), report.FailFail
+	}
+	if what != scenarios.Pass {
+		fmt.Fprintf(a.Err, "rlbench: note: %s, which --fail-on %s lets pass; --fail-on %s does not\n", what, c.FailOn, stricter[what])
+	}
+}
+
+const calibrateHere = "calibrate here: rlbench calibrate SCENARIO -o json=noise.json"
+
 func compareHint(err error) string {
+	if strings.Contains(err.Error(), "calibration does not fit") {
+		return calibrateHere
+	}
 	if strings.Contains(err.Error(), "different machines") {
 		return "run both on one machine, in turns; or --across-machines, for counts"
 	}

@@ -31,7 +31,7 @@ type experiment struct {
 	overshoot *big.Rat
 	sinks     sinks
 	spec      string
-	baseline  *report.Saved          // nil is none
+	against   baseline
 	fit       func(report.Env) error // refuses a server before anything is sent; nil takes any
 
 	server  *backend.Server          // of the run that is under way
@@ -48,10 +48,12 @@ type experiment struct {
 // run goes from opened outputs to a written report. Whatever happens, the
 // server is closed, keys are removed and half-written files disappear.
 func (e *experiment) run() error {
-	if err := e.sinks.open(); err != nil {
-		return err
+	for _, outputs := range []*sinks{&e.sinks, &e.against.sinks} {
+		if err := outputs.open(); err != nil {
+			return err
+		}
+		defer outputs.discard()
 	}
-	defer e.sinks.discard()
 	stop := e.watchSignals()
 	defer stop.stop()
 
@@ -167,7 +169,7 @@ func (e *experiment) publish(r *report.Report, signal os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if err := e.publishGitHub(&e.sinks, r, code); err != nil {
+	if err := e.publishGitHub(&e.sinks, r, e.against.changes, code); err != nil {
 		return err
 	}
 	if code == exitOK {

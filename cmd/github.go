@@ -12,8 +12,9 @@ import (
 // and outputs, in files that the environment names.
 const github = "github"
 
-// publishGitHub appends to the files of the step, if that format was asked for.
-func (a *app) publishGitHub(s *sinks, r *report.Report, code int) error {
+// publishGitHub appends to the files of the step, if that format was asked for. The
+// comparison is nil where there was none.
+func (a *app) publishGitHub(s *sinks, r *report.Report, c *report.Comparison, code int) error {
 	asked := false
 	for _, one := range s.all {
 		asked = asked || one.format.Name == github
@@ -21,9 +22,12 @@ func (a *app) publishGitHub(s *sinks, r *report.Report, code int) error {
 	if !asked {
 		return nil
 	}
-	summary, err := report.GitHubSummary(r)
+	summary, err := report.GitHubSummary(r, c)
 	if err != nil {
 		return internal(err)
+	}
+	if c != nil {
+		fmt.Fprint(a.Err, report.GitHubChanges(c))
 	}
 	err = errors.Join(a.appendTo("GITHUB_STEP_SUMMARY", summary), a.appendTo("GITHUB_OUTPUT", report.GitHubOutputs(r, code)))
 	if err != nil {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,15 @@ type sink struct {
 
 // sinks are all places. They are opened before the first request is sent, so
 // that a run is never lost to a mistyped path.
-type sinks struct{ all []*sink }
+type sinks struct {
+	all  []*sink
+	flag string // that names them; "" is -o
+}
+
+// example is a flag that works for a format.
+func (s *sinks) example(format, path string) string {
+	return cmp.Or(s.flag, "-o") + " " + format + "=" + path
+}
 
 // sinks reads the -o flags. A table goes to stdout unless something else does,
 // or --quiet is given.
@@ -125,7 +134,7 @@ func (s *sinks) open() error {
 			if errors.As(err, &path) {
 				err = path.Err // without the name of the temporary file
 			}
-			return usage(fmt.Errorf("open output %s: %w", one.path, err), "choose a path that can be written: -o "+one.format.Name+"=result."+one.format.Name)
+			return usage(fmt.Errorf("open output %s: %w", one.path, err), "choose a path that can be written: "+s.example(one.format.Name, "result."+one.format.Name))
 		}
 	}
 	return nil
@@ -158,6 +167,7 @@ func (s *sink) open() error {
 // cannot be written to does not keep the others from being written.
 func (s *sinks) write(r *report.Report) error {
 	var errs []error
+	var failed string
 	for _, toFile := range []bool{true, false} {
 		for _, one := range s.all {
 			if toFile != (one.path != "") {
@@ -170,15 +180,14 @@ func (s *sinks) write(r *report.Report) error {
 				}
 			}
 			if err := one.deliver(b.Bytes(), r); err != nil {
-				errs = append(errs, fmt.Errorf("write %s report: %w", one.format.Name, err))
+				errs, failed = append(errs, fmt.Errorf("write %s report: %w", one.format.Name, err)), cmp.Or(failed, one.format.Name)
 			}
 		}
 	}
 	if len(errs) == 0 {
 		return nil
 	}
-	name := s.all[0].format.Name
-	return &problem{exitInternal, errors.Join(errs...), "make room, or choose another path: -o " + name + "=PATH" + rescued(r)}
+	return &problem{exitInternal, errors.Join(errs...), "make room, or choose another path: " + s.example(failed, "PATH") + rescued(r)}
 }
 
 // rescued keeps a report that could not be put where it belongs, and says where.
@@ -212,7 +221,7 @@ func (s *sink) deliver(data []byte, r *report.Report) error {
 			err = s.lines.End(r)
 		}
 		if s.file != nil {
-			err = errors.Join(err, s.file.Close())
+			err = errors.Join(err, s.there(), s.file.Close())
 			s.file = nil
 		}
 		return err
@@ -238,6 +247,23 @@ func (s *sink) deliver(data []byte, r *report.Report) error {
 	}
 	s.temp = ""
 	return nil
+}
+
+// there tells whether the path still leads to the file that was written: what was removed
+// or replaced while the run went on takes every line without an error.
+func (s *sink) there() error {
+	ours, err := s.file.Stat()
+	if err != nil || !ours.Mode().IsRegular() {
+		return err
+	}
+	found, err := os.Stat(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s was removed while it was written", s.path)
+	case err == nil && !os.SameFile(ours, found):
+		return fmt.Errorf("%s was replaced by another file while it was written", s.path)
+	}
+	return err
 }
 
 // emptied forgets what a file had that is written in place.

@@ -78,7 +78,11 @@ func renderSaved(a *app, o *runOptions, names []string, merge bool) error {
 	if merge {
 		merged, err := report.Merge(saved)
 		if err != nil {
-			return usage(err, "merge results of the same scenario, limit and seed; rlbench report "+names[0]+" shows one")
+			hint := "merge results of the same scenario, limit and seed; rlbench report " + names[0] + " shows one"
+			if strings.Contains(err.Error(), "counted twice") {
+				hint = "leave one of them out"
+			}
+			return usage(err, hint)
 		}
 		saved = []report.Saved{{Report: merged}}
 	}
@@ -108,7 +112,7 @@ func renderOne(a *app, out sinks, r *report.Report) error {
 	if err := out.write(r); err != nil {
 		return err
 	}
-	return a.publishGitHub(&out, r, verdictCode(r.Verdict))
+	return a.publishGitHub(&out, r, nil, verdictCode(r.Verdict))
 }
 
 func (a *app) readResult(name string) (*report.Report, error) {

@@ -25,6 +25,7 @@ type runOptions struct {
 	order        string
 	baseline     string
 	comparison   comparison
+	changesTo    []string
 	timeout      time.Duration
 	maxInFlight  int
 	checks       []string
@@ -46,6 +47,7 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.order, "order", "interleaved", "interleaved (each limiter once, then all again) or shuffled (in another order each time)")
 	f.StringVar(&o.baseline, "baseline", "", "a result, or a folder of results, to compare with afterwards; see rlbench compare")
 	o.comparison.flags(c)
+	f.StringArrayVar(&o.changesTo, "comparison", nil, "FORMAT=PATH, repeatable, where what changed since --baseline goes too: "+strings.Join(report.ComparisonFormats.Names(), ", "))
 	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for each step of a decision: a connection, sending, the reply")
 	f.IntVar(&o.maxInFlight, "max-in-flight", 0, "concurrent requests at most (default 64; in real time, up to 1000 requests a second, as many as are due within --timeout)")
 	f.StringArrayVar(&o.checks, "check", nil, `another check, such as "log: peak_in_window <= limit"`)
@@ -152,11 +154,8 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	if e.overshoot, err = parsePercent(o.maxOvershoot); err != nil {
 		return nil, usage(err, "--max-overshoot 0%")
 	}
-	if e.baseline, err = o.readBaseline(a, c); err != nil {
+	if err := e.readBaseline(c); err != nil {
 		return nil, err
-	}
-	if e.baseline != nil {
-		e.fit = e.comparableWith
 	}
 	if e.sinks, err = a.sinks(o); err != nil {
 		return nil, err
@@ -167,7 +166,7 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 
 // validate checks the flags that need nothing else.
 func (o *runOptions) validate() error {
-	const most = 1000
+	const most = report.MostRuns
 	switch {
 	case o.runs < 1 || o.runs > most:
 		return usagef("--runs 10", "--runs %d: want 1 to %d", o.runs, most)

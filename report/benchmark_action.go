@@ -39,7 +39,7 @@ func renderBenchmarkAction(w io.Writer, r *Report, _ Options) error {
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		for _, row := range shownRows(r, s) {
-			if row.Control {
+			if row.Control || row.idle() {
 				continue
 			}
 			for _, f := range tracked {
@@ -50,7 +50,7 @@ func renderBenchmarkAction(w io.Writer, r *Report, _ Options) error {
 				all = append(all, benchmark{
 					Name: printable(row.Scenario + " / " + row.Limiter + " / " + f.name), Unit: f.unit, Value: v.number,
 					Range: spread(r, &row, f.of),
-					Extra: fmt.Sprintf("limit %s, %s clock, seed %d, %d runs, verdict %s", s.limit(), s.Clock, s.Seed, max(s.Runs, 1), row.Verdict),
+					Extra: fmt.Sprintf("limit %s, %s clock, seed %d, %s, verdict %s", s.limit(), s.Clock, s.Seed, counted(int64(r.made(row.subject())), "run"), row.Verdict),
 				})
 			}
 		}
@@ -63,7 +63,7 @@ func spread(r *Report, sum *Row, of func(*Row) value) string {
 	var least, most *float64
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if sum.Run != 0 || row.Run == 0 || row.Phase != sum.Phase || row.subject() != sum.subject() {
+		if sum.Run != 0 || row.Run == 0 || row.idle() || row.Phase != sum.Phase || row.subject() != sum.subject() {
 			continue
 		}
 		if v := of(row); v.known {

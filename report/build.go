@@ -61,6 +61,7 @@ func Build(in Input) (*Report, error) {
 	for i := range r.Scenarios {
 		r.Scenarios[i].begun(runs[r.Scenarios[i].Name])
 	}
+	r.tellMissingRuns()
 	if len(in.Cases) == 0 {
 		r.Verdict = scenarios.Inconclusive
 	}

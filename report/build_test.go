@@ -137,9 +137,9 @@ func TestRunsThatWereNotMade(t *testing.T) {
 		}
 	}
 	for format, wants := range map[string][]string{
-		"table": {", 2 of 20 runs added up", "use --runs 5."}, // log was decided once
-		"junit": {`name="runs" value="2 of 20"`},
-		"html":  {"not sent (0 of 400)", "2 of 20"},
+		"table": {", 0 to 2 of 20 runs added up", "let all 20 runs finish."}, // five would do, and are fewer
+		"junit": {`name="runs" value="0 to 2 of 20"`},
+		"html":  {"not sent (0 of 400)", "in 1 run<", "0 to 2 of 20"},
 	} {
 		text := string(render(t, format, r, report.Options{Width: 140}))
 		for _, want := range wants {

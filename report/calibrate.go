@@ -2,6 +2,8 @@ package report
 
 import (
 	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -45,7 +47,8 @@ type Noise struct {
 	Metric string  `json:"metric"`
 	Unit   string  `json:"unit,omitempty"`
 	Median float64 `json:"median"`
-	// Floor is what one pair in twenty differs by or more, as a share of the median.
+	// Floor is what one pair in twenty differs by or more, as a share of the median, and no
+	// less than the first half of the runs and the second do.
 	Floor float64 `json:"floor"`
 	// Alarms is the share of pairs that a single test calls different at alpha.
 	Alarms float64 `json:"alarms"`
@@ -89,9 +92,28 @@ func Calibrate(r *Report, alpha float64) (*Calibration, error) {
 	return c, nil
 }
 
+// DecodeCalibration reads a calibration that was written as JSON.
+func DecodeCalibration(data []byte) (*Calibration, error) {
+	c := &Calibration{}
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, fmt.Errorf("decode calibration: %w", err)
+	}
+	if c.Schema != CalibrationSchema {
+		return nil, fmt.Errorf("decode calibration: schema is %q, want %q", c.Schema, CalibrationSchema)
+	}
+	if len(c.Rows) == 0 {
+		return nil, errors.New("decode calibration: nothing was measured often enough for one")
+	}
+	return c, nil
+}
+
 func (n *Noise) measure(values []float64, alpha float64, tests int, random *rand.Rand) error {
 	values = slices.Clone(values)
 	half := len(values) / 2
+	course, err := stats.Between(values[:half], values[half:], 1-alpha) // before they are mixed
+	if err != nil {
+		return fmt.Errorf("calibrate %s of %s: %w", n.Metric, n.Limiter, err)
+	}
 	shifts := make([]float64, 0, pairsMade)
 	for range pairsMade {
 		random.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
@@ -108,7 +130,7 @@ func (n *Noise) measure(values []float64, alpha float64, tests int, random *rand
 	}
 	if len(shifts) > 0 {
 		slices.Sort(shifts)
-		n.Floor = shifts[len(shifts)*95/100]
+		n.Floor = max(shifts[len(shifts)*95/100], math.Abs(course.By/n.Median))
 	}
 	n.RunsFor5 = stats.RunsFor(values[:half], values[half:], 0.05*math.Abs(n.Median), alpha, tests)
 	n.RunsFor10 = stats.RunsFor(values[:half], values[half:], 0.1*math.Abs(n.Median), alpha, tests)
@@ -148,7 +170,7 @@ func renderCalibrationTable(w io.Writer, c *Calibration, o Options) error {
 		writeWrapped(&b, "", "nothing was measured often enough: a calibration needs two runs of each side", o.Width)
 	} else {
 		b.WriteString("\n")
-		writeWrapped(&b, "floor: ", fmt.Sprintf("one pair in twenty of %d runs against %d differs by that or more, though nothing changed. Compare here with --min-effect %.0f%%, or more runs.",
+		writeWrapped(&b, "floor: ", fmt.Sprintf("one pair in twenty of %d runs against %d differs by that or more, though nothing changed. Compare here with --noise and the JSON of this (-o json=noise.json), or with --min-effect %.0f%%, or more runs.",
 			c.Runs, c.Runs, c.MinEffect*100), o.Width)
 	}
 	var last strings.Builder
@@ -168,7 +190,7 @@ func noiseRows(b *strings.Builder, rows []Noise) error {
 		}
 		d := Compared{Subject: n.Subject, Metric: n.Metric, Unit: n.Unit}
 		lines = append(lines, []string{
-			printable(n.Limiter), n.Metric, d.figure(n.Median), strings.TrimPrefix(share(n.Floor), "+"),
+			printable(n.Limiter), n.Metric, d.figure(n.Median), plainShare(n.Floor),
 			strconv.Itoa(n.RunsFor5), strconv.Itoa(n.RunsFor10),
 		})
 	}

@@ -55,6 +55,42 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// A machine that became slower meanwhile differs from itself by that, which halves that are
+// mixed do not show.
+func TestCalibrateSeesTheCourse(t *testing.T) {
+	slower := measuredRuns("noise.json", rand.New(rand.NewPCG(3, 9)), 40, func(_ string, run int, row *report.Row) {
+		*row.ServiceUS.All.P50 = 10_000 + int64(run%3)
+		if run > 20 {
+			*row.ServiceUS.All.P50 += 2_000
+		}
+	})
+	c, err := report.Calibrate(slower.Report, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range c.Rows {
+		if n.Metric == "service p50" && (n.Floor < 0.15 || n.Floor > 0.25) {
+			t.Errorf("the floor of %s is %g, want a fifth of the median", n.Limiter, n.Floor)
+		}
+	}
+	var text bytes.Buffer
+	write, err := report.CalibrationFormats.Named("json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(&text, c, report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if read, err := report.DecodeCalibration(text.Bytes()); err != nil || len(read.Rows) != len(c.Rows) || read.Rows[0] != c.Rows[0] {
+		t.Errorf("%v: read %+v", err, read)
+	}
+	for _, wrong := range []string{"{}", "no JSON", `{"schema":"rlbench.calibration/v1"}`} {
+		if _, err := report.DecodeCalibration([]byte(wrong)); err == nil {
+			t.Errorf("%s is a calibration", wrong)
+		}
+	}
+}
+
 func TestCalibrationFormats(t *testing.T) {
 	c := calibrated(t, 20)
 	for name, file := range map[string]string{"table": "calibration.80.txt", "json": "calibration.json"} {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -28,10 +29,13 @@ type Comparison struct {
 	Schema    string            `json:"schema" jsonschema:"enum=rlbench.comparison/v1"`
 	Verdict   scenarios.Verdict `json:"verdict" jsonschema:"enum=pass,enum=inconclusive,enum=fail"`
 	Alpha     float64           `json:"alpha"`      // chance of even one false alarm
-	MinEffect float64           `json:"min_effect"` // as a share of the old median: less is no change
-	Old       Side              `json:"old"`
-	New       Side              `json:"new"`
-	Rows      []Compared        `json:"rows"`
+	MinEffect float64           `json:"min_effect"` // as a share of the old median: less is no change; of times see their own
+	// FailOn is what the comparison fails for: its verdict says what changed, whether or not
+	// that ends a job.
+	FailOn string     `json:"fail_on,omitempty" jsonschema:"enum=never,enum=regression,enum=fail,enum=inconclusive"`
+	Old    Side       `json:"old"`
+	New    Side       `json:"new"`
+	Rows   []Compared `json:"rows"`
 	// Missing are limiters of the old report that the new one lacks, and Added the
 	// other way round.
 	Missing []Subject `json:"missing"`
@@ -78,8 +82,12 @@ type Compared struct {
 	// runs would not show; NeedsRuns how many would.
 	Change    string `json:"change" jsonschema:"enum=same,enum=better,enum=worse,enum=undecided"`
 	NeedsRuns int    `json:"needs_runs,omitempty"`
+	// MinEffect is what a shift has to exceed by itself, as a share of the old median, to be
+	// a change; absent if exact.
+	MinEffect *float64 `json:"min_effect,omitempty"`
 
 	samples [2][]float64
+	kind    metricKind
 }
 
 // What a Compared can have changed to.
@@ -93,6 +101,12 @@ const (
 // CompareOptions say what counts as a change.
 type CompareOptions struct {
 	Alpha, MinEffect float64
+	// TimeEffect is the MinEffect of times: what two invocations may differ by though nothing
+	// changed. 0 is MinEffect.
+	TimeEffect float64
+	// Noise is a calibration, whose floors times have to exceed; nil is none.
+	Noise  *Calibration
+	FailOn string // "" is FailRegression
 	// AcrossMachines compares results of different machines too.
 	AcrossMachines bool
 }
@@ -100,11 +114,11 @@ type CompareOptions struct {
 // Compare says what changed from one report to another. It refuses what says nothing:
 // other traffic under the same name, and other machines unless the options let it.
 func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
-	if err := canCompare(before, after, o); err != nil {
+	if err := CanCompare(before, after, o); err != nil {
 		return nil, err
 	}
 	c := &Comparison{
-		Schema: ComparisonSchema, Alpha: o.Alpha, MinEffect: o.MinEffect,
+		Schema: ComparisonSchema, Alpha: o.Alpha, MinEffect: o.MinEffect, FailOn: cmp.Or(o.FailOn, FailRegression),
 		Old: side(before), New: side(after), Rows: []Compared{}, Missing: []Subject{}, Added: []Subject{}, Notes: []string{},
 	}
 	olds, news := comparableRuns(before.Report), comparableRuns(after.Report)
@@ -123,9 +137,9 @@ func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
 		}
 	}
 	if len(c.Rows) == 0 {
-		return nil, fmt.Errorf("compare %s with %s: they have no limiter under the same scenario in common", before.Name, after.Name)
+		return nil, nothingInCommon(before, after)
 	}
-	if err := c.test(); err != nil {
+	if err := c.test(o); err != nil {
 		return nil, err
 	}
 	c.note(before, after)
@@ -135,8 +149,13 @@ func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
 
 func side(s Saved) Side { return Side{s.Name, s.Started, s.Verdict, s.Env} }
 
-// canCompare says why two reports cannot be compared.
-func canCompare(a, b Saved, o CompareOptions) error {
+func nothingInCommon(a, b Saved) error {
+	return fmt.Errorf("compare %s with %s: they have no limiter under the same scenario in common", a.Name, b.Name)
+}
+
+// CanCompare says why two reports cannot be compared. The second may be one that is yet to
+// be made, with a row for each limiter that will be in it.
+func CanCompare(a, b Saved, o CompareOptions) error {
 	var errs []error
 	for _, s := range a.Scenarios {
 		if i := slices.IndexFunc(b.Scenarios, func(o Scenario) bool { return o.Name == s.Name }); i >= 0 {
@@ -145,10 +164,25 @@ func canCompare(a, b Saved, o CompareOptions) error {
 			}
 		}
 	}
+	if o.Noise != nil {
+		if why := OtherMachine(o.Noise.Env, b.Env); why != "" {
+			errs = append(errs, fmt.Errorf("compare %s with %s: the calibration does not fit: %s", a.Name, b.Name, why))
+		}
+	}
 	if why := OtherMachine(a.Env, b.Env); why != "" && !o.AcrossMachines {
 		errs = append(errs, fmt.Errorf("compare %s with %s: %s, so that times say nothing", a.Name, b.Name, why))
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	olds, news := comparableRuns(a.Report), comparableRuns(b.Report)
+	if len(olds.subjects) == 0 {
+		return fmt.Errorf("compare %s with %s: %[1]s has no run that was sent", a.Name, b.Name)
+	}
+	if !slices.ContainsFunc(olds.subjects, func(s Subject) bool { return news.rows[s] != nil }) {
+		return nothingInCommon(a, b)
+	}
+	return nil
 }
 
 // OtherMachine says in what two environments differ, so that times of one say nothing
@@ -194,7 +228,7 @@ func comparableRuns(r *Report) comparedRuns {
 
 // add compares one metric, as far as counts go.
 func (c *Comparison) add(s Subject, m comparedMetric, before, after []*Row) {
-	d := Compared{Subject: s, Metric: m.name, Unit: m.unit, Better: m.better, Change: ChangeSame}
+	d := Compared{Subject: s, Metric: m.name, Unit: m.unit, Better: m.better, Change: ChangeSame, kind: m.kind}
 	d.samples = [2][]float64{valuesOf(before, m), valuesOf(after, m)}
 	d.OldRuns, d.NewRuns = len(d.samples[0]), len(d.samples[1])
 	if d.OldRuns == 0 || d.NewRuns == 0 {
@@ -246,42 +280,6 @@ func direction(better string, by float64) string {
 	return ChangeWorse
 }
 
-// test decides about samples, all of them together.
-func (c *Comparison) test() error {
-	var sampled []*Compared
-	var p []float64
-	for i := range c.Rows {
-		d := &c.Rows[i]
-		if d.Exact {
-			continue
-		}
-		s, err := stats.Between(d.samples[0], d.samples[1], 1-c.Alpha)
-		if err != nil {
-			return fmt.Errorf("compare %s of %s: %w", d.Metric, d.Limiter, err)
-		}
-		d.Shift, d.Low, d.High = &s.By, finite(s.Low), finite(s.High)
-		sampled, p = append(sampled, d), append(p, s.P)
-	}
-	for i, adjusted := range stats.Holm(p) {
-		sampled[i].P = &adjusted
-		sampled[i].decide(c, len(sampled))
-	}
-	return nil
-}
-
-func (d *Compared) decide(c *Comparison, tests int) {
-	least := c.MinEffect * math.Abs(d.Old)
-	if *d.P <= c.Alpha {
-		if math.Abs(*d.Shift) >= least {
-			d.Change = direction(d.Better, *d.Shift)
-		}
-		return
-	}
-	if needs := stats.RunsFor(d.samples[0], d.samples[1], least, c.Alpha, tests); needs > min(d.OldRuns, d.NewRuns) {
-		d.Change, d.NeedsRuns = ChangeUndecided, needs
-	}
-}
-
 // enoughRuns are enough to tell how far runs lie apart.
 const enoughRuns = 10
 
@@ -290,7 +288,10 @@ func (c *Comparison) note(before, after Saved) {
 	if why := OtherMachine(before.Env, after.Env); why != "" {
 		c.Notes = append(c.Notes, why+": times say little")
 	}
-	if sameResult(before, after) {
+	if own := c.ownVerdict(); own != "" {
+		c.Notes = append(c.Notes, own)
+	}
+	if sameJSON(before.Report, after.Report) { // and no copy that was edited
 		c.Notes = append(c.Notes, "they are the same result, so that nothing can differ")
 	}
 	if slices.ContainsFunc(c.Rows, func(d Compared) bool { return d.NeedsRuns > 0 && min(d.OldRuns, d.NewRuns) < enoughRuns }) {

@@ -89,6 +89,9 @@ func share(v float64) string {
 	return fmt.Sprintf("%+.1f%%", v*100)
 }
 
+// plainShare is a share that is no difference.
+func plainShare(v float64) string { return strings.TrimPrefix(share(v), "+") }
+
 func signed(v float64) string {
 	text := value{v, true}.String()
 	if v > 0 {
@@ -199,7 +202,7 @@ func (c *Comparison) summary() string {
 		n[d.Change]++
 	}
 	text := fmt.Sprintf("%d worse, %d better, %d the same, %d undecided", n[ChangeWorse], n[ChangeBetter], n[ChangeSame], n[ChangeUndecided])
-	return text + fmt.Sprintf("; alpha %s over all, effects from %s", strconv.FormatFloat(c.Alpha, 'f', -1, 64), strings.TrimPrefix(share(c.MinEffect), "+"))
+	return text + fmt.Sprintf("; alpha %s over all, %s", strconv.FormatFloat(c.Alpha, 'f', -1, 64), c.effects())
 }
 
 // verdictOf is what a change is painted as.

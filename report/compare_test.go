@@ -255,7 +255,9 @@ func TestCompareSaysWhatItIs(t *testing.T) {
 			row.Limiter = "gcra"
 		}
 	})
-	c = compared(t, one, after, usual)
+	strict := usual
+	strict.FailOn = report.FailInconclusive
+	c = compared(t, one, after, strict)
 	junit := renderComparison(t, "junit", c, report.Options{})
 	if err := validJUnit(junit); err != nil {
 		t.Error(err)

@@ -74,7 +74,7 @@ func renderCSV(w io.Writer, r *Report, _ Options) error {
 		}
 		line = append(line, string(row.told(judged)))
 		for _, m := range metrics {
-			line = append(line, m.of(row).String())
+			line = append(line, m.figure(row).String())
 		}
 		if err := out.Write(line); err != nil {
 			return fmt.Errorf("write csv: %w", err)

@@ -22,13 +22,15 @@ type Report struct {
 	Started     time.Time          `json:"started"`
 	ElapsedUS   int64              `json:"elapsed_us"`
 	Env         Env                `json:"env"`
-	// Merged is of how many results this is the sum, and Machines are where they were
-	// made, if there were several.
-	Merged    int        `json:"merged,omitempty"`
-	Machines  []Env      `json:"machines,omitempty"`
-	Scenarios []Scenario `json:"scenarios"`
-	Rows      []Row      `json:"rows"`
-	Findings  []Finding  `json:"findings"`
+	// Merged is of how many results this is the sum, MergedFrom are when they began and how
+	// they differ from others of that instant, and Machines are where they were made, if
+	// there were several.
+	Merged     int        `json:"merged,omitempty"`
+	MergedFrom []string   `json:"merged_from,omitempty"`
+	Machines   []Env      `json:"machines,omitempty"`
+	Scenarios  []Scenario `json:"scenarios"`
+	Rows       []Row      `json:"rows"`
+	Findings   []Finding  `json:"findings"`
 }
 
 // Env is where the report was made.
@@ -237,7 +239,7 @@ type Cost struct {
 	ScriptUSPerDecision *float64 `json:"script_us_per_decision,omitempty"`
 }
 
-// Finding is one check of one row.
+// Finding is one check of one row. Run 0 is about all runs of a limiter.
 type Finding struct {
 	Scenario string            `json:"scenario"`
 	Check    string            `json:"check"`

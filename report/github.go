@@ -74,10 +74,14 @@ var (
 
 // GitHubSummary is Markdown for the summary of a step, of at most 64 KiB: what fails
 // is in it even if it has to leave out all else.
-func GitHubSummary(r *Report) (string, error) {
+func GitHubSummary(r *Report, c *Comparison) (string, error) {
+	changes, err := changesOf(c)
+	if err != nil {
+		return "", err
+	}
 	for _, d := range []detail{everything, noPhases, noTables} {
 		text, err := markdown(r, d)
-		if err != nil || len(text) <= summarySize {
+		if text += changes; err != nil || len(text) <= summarySize {
 			return text, err
 		}
 		if d == noTables {
@@ -87,6 +91,23 @@ func GitHubSummary(r *Report) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// changesOf are what changed, as a part of a summary; empty without a comparison.
+func changesOf(c *Comparison) (string, error) {
+	if c == nil {
+		return "", nil
+	}
+	var b strings.Builder
+	b.WriteString("\n")
+	err := renderComparisonMarkdown(&b, c, Options{})
+	return b.String(), err
+}
+
+// GitHubChanges is an annotation about what changed: an error if that ends the job.
+func GitHubChanges(c *Comparison) string {
+	level := map[scenarios.Verdict]string{scenarios.Pass: "notice", scenarios.Inconclusive: "warning", scenarios.Fail: "error"}[c.Gated()]
+	return fmt.Sprintf("::%s title=rlbench compare::%s\n", level, dataEscape.Replace(c.Brief()))
 }
 
 // GitHubOutputs are the outputs of a step, one a line.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/rlbench/rlbench/report/chart"
@@ -56,7 +57,7 @@ func sectionOf(r *Report, i int, a amount) (template.HTML, error) {
 	columns := columnsOf(r, s)
 	sec := section{
 		ID: sectionID(i), Name: printable(s.Name), Verdict: string(s.Verdict), Description: printable(s.Description), Outline: outline(r, s),
-		Cards: cardsOf(s, rows), Notes: notesOf(r, s, rows, columns), Tables: tablesOf(r, s, rows, columns, a), Findings: findingsOf(r, s, a),
+		Cards: cardsOf(r, s, rows), Notes: notesOf(r, s, rows, columns), Tables: tablesOf(r, s, rows, columns, a), Findings: findingsOf(r, s, a),
 	}
 	if a > brief {
 		var err error
@@ -71,12 +72,12 @@ func sectionOf(r *Report, i int, a amount) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
-func cardsOf(s *Scenario, rows []Row) []card {
+func cardsOf(r *Report, s *Scenario, rows []Row) []card {
 	var all []card
 	for _, row := range rows {
 		c := card{
 			Limiter: limiterCell(row), Verdict: string(row.Verdict), Admitted: upTo(row.Admitted, row.Unknown),
-			Of: number(row.Planned-row.Missed) + inRuns(s), Peak: upTo(row.PeakInWindow, row.Unknown), Promise: promiseCell(row),
+			Of: number(row.Planned-row.Missed) + inRuns(r, s, row), Peak: upTo(row.PeakInWindow, row.Unknown), Promise: promiseCell(row),
 		}
 		if row.idle() {
 			all = append(all, card{Limiter: limiterCell(row), Verdict: string(row.Verdict), Unsent: fmt.Sprintf("not sent (0 of %d)", row.Planned)})
@@ -91,9 +92,9 @@ func cardsOf(s *Scenario, rows []Row) []card {
 }
 
 // inRuns says that counts are sums.
-func inRuns(s *Scenario) string {
+func inRuns(r *Report, s *Scenario, row Row) string {
 	if s.Runs > 1 {
-		return fmt.Sprintf(" in %d runs", s.Runs)
+		return " in " + counted(int64(r.made(row.subject())), "run")
 	}
 	return ""
 }
@@ -120,7 +121,7 @@ func findingsOf(r *Report, s *Scenario, a amount) []pageFinding {
 		}
 		one := pageFinding{
 			Check: printable(f.Check), Limiter: limiterCell(Row{Limiter: f.Limiter, Control: f.Control}), Phase: printable(f.Phase),
-			Run: fmt.Sprint(f.Run), Verdict: f.word(), Message: printable(f.Message),
+			Run: runCell(f.Run), Verdict: f.word(), Message: printable(f.Message),
 		}
 		for _, line := range f.Evidence {
 			one.Evidence = append(one.Evidence, printable(line))
@@ -128,6 +129,14 @@ func findingsOf(r *Report, s *Scenario, a amount) []pageFinding {
 		all = append(all, one)
 	}
 	return all
+}
+
+// runCell is the number of a run; empty for what is about all of them.
+func runCell(run int) string {
+	if run == 0 {
+		return ""
+	}
+	return strconv.Itoa(run)
 }
 
 // groupsOf are the pictures of a scenario.

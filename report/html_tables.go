@@ -61,7 +61,7 @@ func tablesOf(r *Report, s *Scenario, rows []Row, columns []column, a amount) []
 	if s.Runs > 1 {
 		all = append(all, byRun(r, s))
 	}
-	return append(all, costsOf(rows), scheduleOf(s), configurationOf(s))
+	return append(all, costsOf(rows), scheduleOf(s), configurationOf(r, s))
 }
 
 // verdictFirst are columns with the verdict beside the limiter, so that a narrow window
@@ -140,13 +140,13 @@ func scheduleOf(s *Scenario) grid {
 }
 
 // configurationOf is what the traffic follows from.
-func configurationOf(s *Scenario) grid {
+func configurationOf(r *Report, s *Scenario) grid {
 	lines := [][]string{
 		{"limit", s.limit().String()},
 		{"clock", string(s.Clock)},
 		{"seed", strconv.FormatUint(s.Seed, 10)},
 		{"plan", "sha256 " + s.SHA256},
-		{"runs", runsMade(s)},
+		{"runs", runsMade(r, s)},
 	}
 	if s.OnFailure != "" {
 		lines = append(lines, []string{"on failure", s.OnFailure})

@@ -26,12 +26,13 @@ const (
 // startLine is the head of a document, and endLine its end.
 type (
 	startLine struct {
-		Schema   string    `json:"schema"`
-		Command  []string  `json:"command"`
-		Started  time.Time `json:"started"`
-		Env      Env       `json:"env"`
-		Merged   int       `json:"merged,omitempty"`
-		Machines []Env     `json:"machines,omitempty"`
+		Schema     string    `json:"schema"`
+		Command    []string  `json:"command"`
+		Started    time.Time `json:"started"`
+		Env        Env       `json:"env"`
+		Merged     int       `json:"merged,omitempty"`
+		MergedFrom []string  `json:"merged_from,omitempty"`
+		Machines   []Env     `json:"machines,omitempty"`
 	}
 	endLine struct {
 		Verdict     scenarios.Verdict `json:"verdict"`
@@ -54,7 +55,7 @@ func NewStream(w io.Writer, in Input) (*Stream, error) {
 
 func begin(w io.Writer, r *Report) (*Stream, error) {
 	var b lines
-	b.add(lineStart, startLine{r.Schema, r.Command, r.Started, r.Env, r.Merged, r.Machines})
+	b.add(lineStart, startLine{r.Schema, r.Command, r.Started, r.Env, r.Merged, r.MergedFrom, r.Machines})
 	s := &Stream{w: w}
 	return s, s.write(&b)
 }

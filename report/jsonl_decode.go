@@ -60,7 +60,8 @@ func (r *Report) decodeLine(line []byte) (bool, error) {
 	case lineStart:
 		var l startLine
 		err := json.Unmarshal(line, &l)
-		r.Schema, r.Command, r.Started, r.Env, r.Merged, r.Machines = l.Schema, l.Command, l.Started, l.Env, l.Merged, l.Machines
+		r.Schema, r.Command, r.Started, r.Env = l.Schema, l.Command, l.Started, l.Env
+		r.Merged, r.MergedFrom, r.Machines = l.Merged, l.MergedFrom, l.Machines
 		return false, err
 	case lineScenario:
 		var l Scenario
@@ -136,5 +137,8 @@ func (r *Report) unfinished() error {
 		Code: "unfinished", Message: "this result has no end: the program that wrote it was killed, or is writing still",
 		Hint: "what is here was judged; run again for the rest",
 	})
+	if r.Merged == 0 {
+		r.tellMissingRuns()
+	}
 	return r.arrange()
 }

@@ -108,7 +108,7 @@ func suiteOf(r *Report, s *Scenario) junitSuite {
 		{"clock", string(s.Clock)},
 		{"seed", strconv.FormatUint(s.Seed, 10)},
 		{"plan", s.SHA256},
-		{"runs", runsMade(s)},
+		{"runs", runsMade(r, s)},
 		{"redis", server(r.Env.Redis)},
 		{"rlbench", r.Env.Rlbench},
 		{"machine", machine(r.Env)},
@@ -182,7 +182,7 @@ func caseName(check string, s *Scenario, phase string, run int, control bool) st
 	if phase != "" {
 		name += ", phase " + phase
 	}
-	if s.Runs > 1 {
+	if s.Runs > 1 && run > 0 {
 		name += ", run " + strconv.Itoa(run)
 	}
 	if control {

@@ -2,9 +2,11 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rlbench/rlbench/scenarios"
@@ -47,8 +49,11 @@ func Merge(results []Saved) (*Report, error) {
 	return m.Report, m.arrange()
 }
 
-// readable reports whether the histograms of a result can be read.
+// readable reports whether the histograms of a result can be read, and of what it is.
 func readable(s Saved) error {
+	if s.Merged > 0 && len(s.MergedFrom) == 0 {
+		return fmt.Errorf("merge %s: it is a sum that does not tell of what, so that something could be counted twice: merge its parts again", s.Name)
+	}
 	for _, row := range s.Rows {
 		if row.Phase == "" || row.Run == 0 {
 			continue
@@ -65,8 +70,8 @@ func mergeable(a, b Saved) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("merge %s and %s: %s", a.Name, b.Name, fmt.Sprintf(format, args...))
 	}
-	if sameResult(a, b) {
-		return refuse("they are the same result, which would be counted twice")
+	if why := twice(a, b); why != "" {
+		return refuse("%s, which would be counted twice", why)
 	}
 	if x, y := a.Env.Redis.Flavour, b.Env.Redis.Flavour; (x == "embedded") != (y == "embedded") {
 		return refuse("one is of an emulator (redis %q) and one of a server (redis %q): their latencies have no sum", x, y)
@@ -83,9 +88,35 @@ func mergeable(a, b Saved) error {
 	return nil
 }
 
-// sameResult reports whether two results are of one run.
-func sameResult(a, b Saved) bool {
-	return !a.Started.IsZero() && a.Started.Equal(b.Started) && a.ElapsedUS == b.ElapsedUS && a.Env == b.Env && len(a.Rows) > 0 && slices.Equal(a.Command, b.Command)
+// twice says what two results have in common; empty if nothing.
+func twice(a, b Saved) string {
+	from, other := a.parts(), b.parts()
+	i := slices.IndexFunc(from, func(part string) bool { return slices.Contains(other, part) })
+	switch {
+	case i < 0:
+		return ""
+	case a.Merged == 0 && b.Merged == 0:
+		return "they are the same result"
+	case b.Merged == 0:
+		return fmt.Sprintf("%s is a sum that %s is in already", a.Name, b.Name)
+	case a.Merged == 0:
+		return fmt.Sprintf("%s is a sum that %s is in already", b.Name, a.Name)
+	}
+	return "both are sums that have one result in common, begun at " + strings.Fields(from[i])[0]
+}
+
+// parts name the results that a report is of: when each began, and a mark of where and how
+// it was made, since several machines may begin at once. One that was killed has no end, and
+// is the same as the whole.
+func (r *Report) parts() []string {
+	if r.Merged > 0 {
+		return r.MergedFrom
+	}
+	if r.Started.IsZero() || len(r.Rows) == 0 {
+		return nil
+	}
+	mark := sha256.Sum256(fmt.Appendf(nil, "%q %q", fmt.Sprint(r.Env), r.Command))
+	return []string{fmt.Sprintf("%s %x", r.Started.UTC().Format(time.RFC3339Nano), mark[:4])}
 }
 
 // otherTraffic says in what two scenarios of one name differ; empty if in nothing.
@@ -123,7 +154,7 @@ func (m *merger) add(r *Report) {
 		m.Started = r.Started
 	}
 	m.ElapsedUS = end.Sub(m.Started).Microseconds()
-	m.Merged += max(r.Merged, 1)
+	m.Merged, m.MergedFrom = m.Merged+max(r.Merged, 1), append(m.MergedFrom, r.parts()...)
 	m.Interrupted = m.Interrupted || r.Interrupted
 	m.Verdict = m.Verdict.Worse(r.Verdict)
 	for _, reason := range r.Reasons {
@@ -138,7 +169,9 @@ func (m *merger) add(r *Report) {
 		}
 	}
 	for _, f := range r.Findings {
-		f.Run += m.runs[f.Scenario]
+		if f.Run > 0 { // else it is about all of its runs
+			f.Run += m.runs[f.Scenario]
+		}
 		m.Findings = append(m.Findings, f)
 	}
 	for _, s := range r.Scenarios {
@@ -211,5 +244,6 @@ func (r *Report) arrange() error {
 		}
 		r.Rows = append(r.Rows, groups[g]...)
 	}
+	r.judgeSums()
 	return nil
 }

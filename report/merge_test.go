@@ -135,3 +135,43 @@ func TestMergeRefuses(t *testing.T) {
 		t.Error("nothing was merged")
 	}
 }
+
+// A result that is a part of a sum is not added to it again, nor are two sums of one
+// result, nor the beginning of a result that was killed; a sum of others is.
+func TestMergeCountsNothingTwice(t *testing.T) {
+	var all []report.Saved
+	for i := range 4 {
+		r := clone(t, fixtureNamed(t, "boundary-burst"))
+		r.Started = r.Started.Add(time.Duration(i) * time.Microsecond)
+		all = append(all, report.Saved{Name: fmt.Sprint(i, ".json"), Report: r})
+	}
+	merge := func(name string, of ...report.Saved) report.Saved {
+		t.Helper()
+		r, err := report.Merge(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := report.Decode(render(t, "jsonl", r, report.Options{}))
+		if err != nil || !slices.Equal(lines.MergedFrom, r.MergedFrom) {
+			t.Fatalf("%v: lines keep %q of %q", err, lines.MergedFrom, r.MergedFrom)
+		}
+		return report.Saved{Name: name, Report: lines}
+	}
+	sum := merge("sum.json", all[0], all[1])
+	if both := merge("both.json", sum, merge("other.json", all[2], all[3])); both.Merged != 4 || whole(t, both.Report, "fixed", 0).Planned != 800 {
+		t.Errorf("%d merged, %+v", both.Merged, whole(t, both.Report, "fixed", 0))
+	}
+	unknown := report.Saved{Name: "old.json", Report: clone(t, sum.Report)}
+	unknown.MergedFrom = nil
+	for want, of := range map[string][]report.Saved{
+		"sum.json is a sum that 1.json is in already":                             {sum, all[1]},
+		"sum.json is a sum that 0.json is in already":                             {all[0], sum},
+		"both are sums that have one result in common, begun at 2026-01-02T03:04": {sum, merge("three.json", all[1], all[2])},
+		"they are the same result, which would be counted twice":                  {all[0], {Name: "killed.jsonl", Report: killed(t, all[0].Report)}},
+		"old.json: it is a sum that does not tell of what":                        {unknown, all[2]},
+	} {
+		if _, err := report.Merge(of); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q", err, want)
+		}
+	}
+}

@@ -14,6 +14,18 @@ type metric struct {
 	of   func(*Row) value
 }
 
+// ofThePlan are the figures that a row has of which nothing was sent: nothing admitted is
+// not what was measured then.
+var ofThePlan = []string{"planned", "wanted", "missed"}
+
+// figure is the metric of a row, if it was measured.
+func (m metric) figure(row *Row) value {
+	if row.idle() && !slices.Contains(ofThePlan, m.name) {
+		return value{}
+	}
+	return m.of(row)
+}
+
 // value is a figure, or none.
 type value struct {
 	number float64

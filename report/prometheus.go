@@ -44,7 +44,7 @@ func (m metric) gauge(text *openmetrics.Text, r *Report) {
 	var family openmetrics.Family
 	begun := false
 	for i := range r.Rows {
-		v := m.of(&r.Rows[i])
+		v := m.figure(&r.Rows[i])
 		if !v.known {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -80,7 +79,7 @@ func reasonsOnce(r *Report) []scenarios.Reason {
 // outline says what was sent.
 func outline(r *Report, s *Scenario) string {
 	return printable(fmt.Sprintf("limit %s, %s clock, seed %d, plan %.8s, %s%s",
-		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(s)))
+		s.limit(), s.Clock, s.Seed, s.SHA256, requestsOf(r, s), runsText(r, s)))
 }
 
 // notRun are scenarios of an interrupted run of which nothing was sent.
@@ -125,22 +124,16 @@ func requestsOf(r *Report, s *Scenario) string {
 	return text
 }
 
-func runsText(s *Scenario) string {
-	switch {
+func runsText(r *Report, s *Scenario) string {
+	switch made := runsMade(r, s); {
+	case made == "1" && s.Runs > 1: // of results of different limiters that were merged
+		return ", 1 run of each"
 	case s.Runs > 1:
-		return ", " + runsMade(s) + " runs added up"
+		return ", " + made + " runs added up"
 	case s.PlannedRuns > s.Runs:
-		return ", run " + runsMade(s)
+		return ", run " + made
 	}
 	return ""
-}
-
-// runsMade is how many runs there are, and how many were wanted.
-func runsMade(s *Scenario) string {
-	if s.PlannedRuns > s.Runs {
-		return fmt.Sprintf("%d of %d", s.Runs, s.PlannedRuns)
-	}
-	return strconv.Itoa(s.Runs)
 }
 
 // shownRows are the rows of a table: one for each limiter, over all runs and

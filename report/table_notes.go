@@ -189,7 +189,7 @@ func (f *Finding) word() string {
 // finding is what failed, with its evidence.
 func finding(s *Scenario, f Finding) []note {
 	text := f.Message
-	if s.Runs > 1 {
+	if s.Runs > 1 && f.Run > 0 {
 		text += fmt.Sprintf(" (run %d)", f.Run)
 	}
 	if f.Control {
@@ -224,25 +224,8 @@ func caveats(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	if slices.ContainsFunc(columns, func(c column) bool { return c.head == "p50" }) {
 		out = append(out, policyTimes(rows)...)
 	}
-	if !slices.ContainsFunc(columns, func(c column) bool { return c.head == "p99" }) {
-		return out
-	}
-	for _, row := range rows {
-		if all := row.ServiceUS.All; all != nil && all.P99 == nil {
-			out = append(out, note{"n/a: ", fmt.Sprintf("a p99 needs 1000 decisions, %d were made; use --runs %d.", all.Count, (1000*decidedRuns(r, row)+all.Count-1)/all.Count)})
-			break
-		}
+	if slices.ContainsFunc(columns, func(c column) bool { return c.head == "p99" }) {
+		out = append(out, moreRuns(r, rows)...)
 	}
 	return out
-}
-
-// decidedRuns is in how many runs a limiter decided anything, from one on.
-func decidedRuns(r *Report, shown Row) int64 {
-	n := int64(0)
-	for _, row := range r.Rows {
-		if row.Phase == "" && row.Run > 0 && row.subject() == shown.subject() && row.ServiceUS.All != nil {
-			n++
-		}
-	}
-	return max(n, 1)
 }

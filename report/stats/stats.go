@@ -60,6 +60,36 @@ func Between(first, second []float64, confidence float64) (Shift, error) {
 	return s, nil
 }
 
+// Beyond is the p-value that the second sample lies no further from the first than a margin,
+// in the direction that it seems to lie: the Mann-Whitney test of what is left of the
+// second when the margin is taken off. Both directions are counted, so that it is the
+// two-sided p-value where the margin is 0, and it is 1 where the estimate is within.
+func Beyond(first, second []float64, margin float64) (float64, error) {
+	s, err := Between(first, second, 0.5)
+	if err != nil {
+		return 0, err
+	}
+	if math.Abs(s.By) <= margin {
+		return 1, nil
+	}
+	off, side := margin, moremath.LocationLess // the first is less
+	if s.By < 0 {
+		off, side = -margin, moremath.LocationGreater
+	}
+	left := make([]float64, len(second))
+	for i, v := range second {
+		left[i] = v - off
+	}
+	test, err := moremath.MannWhitneyUTest(first, left, side)
+	switch {
+	case errors.Is(err, moremath.ErrSamplesEqual):
+		return 1, nil
+	case err != nil:
+		return 0, fmt.Errorf("compare samples: %w", err)
+	}
+	return math.Min(2*test.P, 1), nil
+}
+
 // exactUpTo is for how large samples the distribution of U is computed; beyond, it is
 // close to a normal one.
 const exactUpTo = 50

@@ -199,3 +199,48 @@ func TestRunsForFinds(t *testing.T) {
 		}
 	}
 }
+
+// Where a shift is just the margin, it is taken for more in no more than half of alpha;
+// without a margin it is the two-sided test; and what lies within it is certain to be no more.
+func TestBeyond(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 21))
+	sample := func(middle float64) []float64 {
+		values := make([]float64, 10)
+		for i := range values {
+			values[i] = middle + r.NormFloat64()
+		}
+		return values
+	}
+	beyond := func(a, b []float64, margin float64) float64 {
+		t.Helper()
+		p, err := Beyond(a, b, margin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	const trials, alpha = 2000, 0.05
+	alarms, found := 0, 0
+	for range trials {
+		a, b, far := sample(10), sample(13), sample(16)
+		if beyond(a, b, 3) <= alpha {
+			alarms++
+		}
+		if beyond(a, far, 3) <= alpha {
+			found++
+		}
+		two, err := Between(a, b, 0.95)
+		if err != nil || math.Abs(beyond(a, b, 0)-two.P) > 1e-9 || math.Abs(beyond(b, a, 0)-two.P) > 1e-9 {
+			t.Fatalf("without a margin %g and %g, want %g", beyond(a, b, 0), beyond(b, a, 0), two.P)
+		}
+		if p := beyond(a, a, 0.1); p != 1 {
+			t.Fatalf("within the margin it is %g", p)
+		}
+	}
+	if most := alpha/2*trials + 4*math.Sqrt(alpha/2*trials); float64(alarms) > most || found < trials*99/100 {
+		t.Errorf("%d of %d at the margin, want %.0f at most; %d at twice the margin", alarms, trials, most, found)
+	}
+	if _, err := Beyond(nil, []float64{1}, 0); err == nil {
+		t.Error("an empty sample is compared")
+	}
+}
