@@ -34,7 +34,10 @@ func choose(t *report.Tuning, ordinary int64) {
 			best[p.Algorithm] = append(best[p.Algorithm], *p)
 		}
 	}
-	window, key, ok := widest(t, best)
+	window, key, ok := widest(t, best, true)
+	if !ok { // then all that is left to say is why
+		window, key, ok = widest(t, best, false)
+	}
 	if !ok {
 		return
 	}
@@ -119,8 +122,9 @@ func smallest(byLimit []report.Policy, ordinary int64, untouched float64) *repor
 }
 
 // widest is the window and the key of which the policies refuse most of what heavy clients
-// ask for: more than the first ones by a twentieth of it, or it is those.
-func widest(t *report.Tuning, best map[string][]report.Policy) (window int64, key string, ok bool) {
+// ask for: more than the first ones by a twentieth of it, or it is those. Policies that are not
+// fit count only if all do.
+func widest(t *report.Tuning, best map[string][]report.Policy, fit bool) (window int64, key string, ok bool) {
 	clearly := t.Heavy.Requests / 20
 	most := int64(0)
 	for _, k := range t.Asked.Keys {
@@ -128,7 +132,7 @@ func widest(t *report.Tuning, best map[string][]report.Policy) (window int64, ke
 			refused, there := int64(0), false
 			for _, all := range best {
 				for _, p := range all {
-					if p.WindowUS == w && p.Key == k {
+					if p.WindowUS == w && p.Key == k && (!fit || unfit(p, t.Asked.MemoryBytes) == 0) {
 						refused, there = max(refused, p.Refused-p.RefusedOrdinary), true
 					}
 				}

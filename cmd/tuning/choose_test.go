@@ -77,10 +77,27 @@ func TestWidestIsNoMatterOfAFewRequests(t *testing.T) {
 		d := &report.Tuning{Asked: report.Asked{WindowsUS: []int64{60e6, 10e6}, Keys: []string{"ip"}}, Heavy: report.Heavy{Requests: 1000}}
 		window, _, ok := widest(d, map[string][]report.Policy{"log": {
 			{WindowUS: 60e6, Key: "ip"}, {WindowUS: 10e6, Key: "ip", Refused: refused},
-		}})
+		}}, false)
 		if !ok || window != want {
 			t.Errorf("%d of 1000 refused: window %d µs, want %d", refused, window, want)
 		}
+	}
+}
+
+// A window in which nothing is fit is not preferred to one in which something is.
+func TestWindowsAreOfWhatIsFit(t *testing.T) {
+	policy := func(window, refused, peak int64) report.Policy {
+		return report.Policy{Algorithm: "counter", Key: "ip", WindowUS: window, Limit: 100, Refused: refused, PeakInWindow: peak, Requests: 1000, Bytes: 1}
+	}
+	d := &report.Tuning{
+		Asked:    report.Asked{Algorithms: []string{"counter"}, WindowsUS: []int64{60e6, 5e6}, Keys: []string{"ip"}, MemoryBytes: 1 << 20, Untouched: 1},
+		Log:      report.TunedLog{Until: time.UnixMicro(0).Add(time.Hour), From: time.UnixMicro(0)},
+		Heavy:    report.Heavy{Requests: 1000},
+		Policies: []report.Policy{policy(60e6, 100, 105), policy(5e6, 900, 150)},
+	}
+	choose(d, 10)
+	if d.Recommended == nil || d.Recommended.Policy.WindowUS != 60e6 {
+		t.Errorf("recommended %+v, rest %+v", d.Recommended, d.Rest)
 	}
 }
 
@@ -128,7 +145,7 @@ func TestLimitsAreEnoughForAllPlacements(t *testing.T) {
 
 // Who does not wait for all gets what was found out until then.
 func TestInterruptWhilePlaying(t *testing.T) {
-	for _, step := range []string{"measuring demand", "simulating", "looking at routes", "looking at the riskiest window"} {
+	for _, step := range []string{"measuring demand", "simulating", "looking at routes", "limiting routes", "looking at the riskiest window"} {
 		reading, stop := context.WithCancel(context.Background())
 		c := usual(written(t, logOf(traffic(4, 60, 2))))
 		c.Progress = func(what string, _, _ int64) {
@@ -149,6 +166,9 @@ func TestInterruptWhilePlaying(t *testing.T) {
 		d := s.Document
 		if !d.Interrupted || d.Verdict != scenarios.Inconclusive || len(d.Demands) == 0 || !slices.Contains(codes(d), "interrupted") || (len(d.Policies) > 0) != (step != "simulating") {
 			t.Errorf("%s: %d policies, verdict %s, %v", step, len(d.Policies), d.Verdict, codes(d))
+		}
+		if known := step == "looking at the riskiest window"; len(d.Routes) > 0 != known || len(d.Asked.Algorithms) == 0 || d.Asked.Limits == nil || d.Asked.Untouched == 0 {
+			t.Errorf("%s: routes %+v, asked %+v", step, d.Routes, d.Asked)
 		}
 	}
 }

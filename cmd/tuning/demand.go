@@ -15,6 +15,7 @@ const shownRoutes = 15
 // wanted measures what is asked for, and from it chooses limits and who is heavy.
 func (s *study) wanted(ctx context.Context) error {
 	s.doc.Log = s.tuned(len(s.Files))
+	s.ask()
 	s.doc.Memory.Measured, s.doc.Memory.CheapUntil = s.Measured, smallEncoding
 	s.doc.Memory.Below, s.doc.Memory.Above = crossover(s.Measured)
 	keys := s.Keys
@@ -55,7 +56,7 @@ func (s *study) wanted(ctx context.Context) error {
 		}
 		s.Limits = s.computable(ladder(low, high))
 	}
-	s.ask()
+	s.doc.Asked.Limits = s.Limits
 	return nil
 }
 

@@ -21,7 +21,7 @@ var emits = []struct {
 	{"policies.yaml", "policies for httplimit", fromTemplate(policiesText)},
 	{"nginx.conf", "limit_req of nginx, to be included in its http { }", fromTemplate(nginxText)},
 	{"envoy.yaml", "configuration of Envoy's ratelimit service", fromTemplate(envoyText)},
-	{"riskiest.yaml", "a scenario that replays the riskiest window: rlbench run riskiest.yaml", fromTemplate(scenarioText)},
+	{"riskiest.yaml", "a scenario that replays the riskiest window; its first lines say how to run it", fromTemplate(scenarioText)},
 	{"riskiest.csv", "its requests, by clients that nobody can be told from", func(b *bytes.Buffer, v *view) error { return writeEvents(b, v.events) }},
 }
 

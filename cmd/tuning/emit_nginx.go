@@ -24,7 +24,8 @@ type nginxView struct {
 }
 
 // nginxOf takes the least limit of gcra, which decides as limit_req does, if there is one with
-// the recommended window and key. Its rate is a whole number a second or a minute, rounded up.
+// the recommended window and key. Its rate is a whole number a second or a minute, of which
+// nginx keeps whole thousandths a second: it is the least that is no slower than the limit.
 func nginxOf(t *report.Tuning, v *view) nginxView {
 	n := nginxView{Limit: v.Limit}
 	for _, c := range append([]report.Choice{*t.Recommended}, others(t)...) {
@@ -34,6 +35,9 @@ func nginxOf(t *report.Tuning, v *view) nginxView {
 		}
 	}
 	perMinute := ceilOf(n.Limit.Max, int64(n.Limit.Window), int64(time.Minute))
+	for perMinute*1000/60*n.Limit.Window.Microseconds() < n.Limit.Max*1000*time.Second.Microseconds() {
+		perMinute++
+	}
 	n.Rate = fmt.Sprintf("%dr/m", perMinute)
 	if perMinute%60 == 0 {
 		n.Rate = fmt.Sprintf("%dr/s", perMinute/60)

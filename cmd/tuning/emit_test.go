@@ -149,7 +149,9 @@ func TestEmittedRates(t *testing.T) {
 		envoy         []string
 	}{
 		{120, 60e6, "rate=2r/s; burst=119 nodelay", "", []string{"minute 120"}},
-		{100, 60e6, "rate=100r/m; burst=99 nodelay", "", []string{"minute 100"}},
+		{100, 60e6, "rate=101r/m; burst=99 nodelay", "", []string{"minute 100"}},
+		{80, 60e6, "rate=81r/m; burst=79 nodelay", "", []string{"minute 80"}}, // 80r/m is 1.333 a second
+		{1, 15e6, "rate=5r/m;", "1.25", []string{"second 1", "minute 4"}},     // 4r/m is 0.066
 		{10, 1e6, "rate=10r/s; burst=9 nodelay", "", []string{"second 10"}},
 		{5, 10e6, "rate=30r/m; burst=4 nodelay", "", []string{"second 5", "minute 30"}},
 		{30, 7e6, "rate=258r/m; burst=29 nodelay", "", []string{"second 30", "minute 270"}},

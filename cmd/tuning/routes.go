@@ -46,7 +46,7 @@ func (s *study) routesAlone(ctx context.Context) error {
 		return err
 	}
 	limits := s.limitRoutes(d.Result().Wanted[0].Classes)
-	if len(limits) == 0 {
+	if s.routed = len(limits) == 0; s.routed {
 		return nil
 	}
 	sim, err := simulator.New(simulator.Grid{Algorithms: []string{limiter.Log.Name}, Windows: windows, Limits: limits, Keys: keys}, options)
@@ -57,6 +57,7 @@ func (s *study) routesAlone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.routed = true
 	result := sim.Result()
 	for i := range s.doc.Routes {
 		r := &s.doc.Routes[i]

@@ -30,6 +30,7 @@ type study struct {
 	ordinary int64
 	busiest  int64 // requests of all clients in the busiest second
 	stated   bool  // which limits to try
+	routed   bool  // all is known of routes
 	left     bool  // something was left out, as nobody wanted to wait
 	events   []Event
 }
@@ -82,6 +83,9 @@ func (s *study) steps(ctx context.Context) error {
 				return err
 			}
 			s.doc.Interrupted, s.left = true, true
+			if !s.routed { // what was not found out is no zero
+				s.doc.Routes = []report.Route{}
+			}
 			return nil
 		}
 	}
@@ -91,7 +95,7 @@ func (s *study) steps(ctx context.Context) error {
 // ask notes what is tried.
 func (s *study) ask() {
 	a := &s.doc.Asked
-	a.Untouched, a.MemoryBytes, a.Algorithms, a.Limits = s.Untouched, s.Memory, s.Algorithms, s.Limits
+	a.Untouched, a.MemoryBytes, a.Algorithms, a.Limits = s.Untouched, s.Memory, s.Algorithms, []int64{} // which are known later
 	for _, w := range s.Windows {
 		a.WindowsUS = append(a.WindowsUS, w.Microseconds())
 	}

@@ -103,8 +103,8 @@ func (r *Reader) survey(names []string) error {
 	return nil
 }
 
-// firstOf is the earliest stamp in the first lines of a file; the greatest number if there is
-// none.
+// firstOf is the earliest stamp in the first lines of a file; the greatest number if there are
+// no lines, and the least if none of them has a stamp: then the file has to be looked into.
 func firstOf(reader lineReader, lines []logLine) (int64, error) {
 	first := int64(math.MaxInt64)
 	for _, line := range lines {
@@ -118,6 +118,9 @@ func firstOf(reader lineReader, lines []logLine) (int64, error) {
 		if !line.long && reader.read(line.text, &found) == nil {
 			first = min(first, found.stamp)
 		}
+	}
+	if first == math.MaxInt64 && len(lines) > 0 {
+		first = math.MinInt64
 	}
 	return first, nil
 }

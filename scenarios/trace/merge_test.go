@@ -131,6 +131,36 @@ func stopped(name string, o Options) (requests int, err error) {
 	}
 }
 
+// A file that begins with lines of something else takes part like any other.
+func TestReaderMergesBehindPreambles(t *testing.T) {
+	plain := ""
+	for i := range 2000 {
+		plain += lineAt(10*i, "192.0.2.1")
+	}
+	for name, preamble := range map[string]string{"first": strings.Repeat("# starting\n", 70), "one": "# starting\n"} {
+		got, s, err := readAll(t, Options{MaxBad: 0.5}, plain, preamble+plain)
+		if err != nil || s.Late != 0 || len(got) != 4000 {
+			t.Errorf("%s: %d requests, %d late, %v", name, len(got), s.Late, err)
+		}
+	}
+}
+
+// Once stopped, it stays so: what was still read for an earlier call is nobody's.
+func TestPatientStaysStopped(t *testing.T) {
+	for range 100 {
+		in, out := io.Pipe()
+		done := make(chan struct{})
+		p := patient(in, done)
+		time.AfterFunc(time.Millisecond, func() { close(done); out.Write([]byte(strings.Repeat("x", 20))) })
+		for i, size := range []int{20, 5, 5, 5} {
+			if n, err := p.Read(make([]byte, size)); n != 0 && i > 0 || err == nil && i > 0 {
+				t.Fatalf("read %d: %d bytes, %v", i, n, err)
+			}
+		}
+		p.Close()
+	}
+}
+
 // With somebody who may end it, a pipe is read as it is.
 func TestPatientReadsAll(t *testing.T) {
 	text := strings.Repeat("0123456789", 100_000)

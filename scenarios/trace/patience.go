@@ -53,6 +53,7 @@ type waiting struct {
 	wants chan []byte
 	got   chan got
 	own   []byte
+	ended bool // nothing is read any more
 	shut  bool
 }
 
@@ -69,19 +70,23 @@ func (w *waiting) read() {
 }
 
 func (w *waiting) Read(b []byte) (int, error) {
+	if w.ended {
+		return 0, ErrStopped
+	}
 	if len(w.own) < len(b) {
 		w.own = make([]byte, len(b))
 	}
 	select {
 	case w.wants <- w.own[:len(b)]:
 	case <-w.done:
+		w.ended = true
 		return 0, ErrStopped
 	}
 	select {
 	case r := <-w.got:
 		return copy(b, w.own[:r.n]), r.err
-	case <-w.done: // what may still be read goes into a buffer that is used no more
-		w.own = nil
+	case <-w.done: // what may still be read goes into a buffer that nobody looks at
+		w.ended = true
 		return 0, ErrStopped
 	}
 }
