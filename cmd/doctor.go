@@ -51,7 +51,7 @@ them. Nothing is wrong with a warning but figures that could be better.`,
 	f.StringVar(&o.redis, "redis", backend.Auto, "auto, managed, embedded or a URL; auto takes RLBENCH_REDIS, then REDIS_URL, then a private redis-server, then the embedded one")
 	f.DurationVar(&o.timeout, "timeout", time.Second, "longest wait for each step: a connection, sending, the reply")
 	f.DurationVar(&o.wait, "wait", 0, "how long to wait for a Redis that cannot be reached yet, such as 30s")
-	f.BoolVar(&o.fatal, "fatal", false, "end with 1 for a warning too")
+	f.BoolVar(&o.fatal, "fatal", false, "take a warning for a failure, and end with 1")
 	f.StringVar(&o.keyPrefix, "key-prefix", "rlbench", "start of every key")
 	f.StringArrayVarP(&o.outputs, "output", "o", nil, "FORMAT[=PATH], repeatable: table, json (default table)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no table unless asked for")

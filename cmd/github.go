@@ -1,9 +1,14 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/rlbench/rlbench/report"
 )
@@ -34,6 +39,36 @@ func (a *app) publishGitHub(s *sinks, r *report.Report, c *report.Comparison, co
 		return &problem{exitInternal, err, "the workflow sets these; without one: env -u GITHUB_STEP_SUMMARY -u GITHUB_OUTPUT rlbench ..."}
 	}
 	return nil
+}
+
+// tellGitHub says what kept a command from having a report: an annotation, and the outputs
+// of the step, which the next one may ask for.
+func (a *app) tellGitHub(c *cobra.Command, err error, code int) {
+	if !asksGitHub(c) {
+		return
+	}
+	note, summary := report.GitHubError(err.Error(), hintOf(err, c.CommandPath()+" --help"))
+	fmt.Fprint(a.Err, note)
+	for variable, text := range map[string]string{
+		"GITHUB_STEP_SUMMARY": summary,
+		"GITHUB_OUTPUT":       report.GitHubOutputs(&report.Report{Verdict: cmp.Or(a.verdict, "none")}, code),
+	} {
+		if path, _ := a.Env(variable); path == "" {
+			continue
+		}
+		if err := a.appendTo(variable, text); err != nil {
+			fmt.Fprintf(a.Err, "rlbench: warning: %v\n", err)
+		}
+	}
+}
+
+// asksGitHub reports whether that format was asked for, as far as the flags could be read.
+func asksGitHub(c *cobra.Command) bool {
+	outputs, err := c.Flags().GetStringArray("output")
+	return err == nil && slices.ContainsFunc(outputs, func(text string) bool {
+		name, _, _ := strings.Cut(text, "=")
+		return name == github
+	})
 }
 
 // appendTo appends to the file that a variable names.

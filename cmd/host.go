@@ -35,6 +35,9 @@ type Host struct {
 
 // System is the real host.
 func System() Host {
+	// Else a pipe that nobody reads ends the program where it stands, with keys left behind
+	// and results unsaved. It is not ignored, which a private server would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return Host{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Env: os.LookupEnv, Now: time.Now, Signals: systemSignals, Machine: machine,

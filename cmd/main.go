@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,7 @@ func Main(args []string, h Host) (code int) {
 		code = quiet.code
 	case err != nil:
 		printError(h.Err, err)
+		a.tellGitHub(c, err, code)
 	}
 	if c.Annotations[judges] != "" && !c.Flags().Changed("help") {
 		a.writeVerdict(code)
@@ -64,14 +66,23 @@ type app struct {
 	out     *remembering
 }
 
-// remembering is a stdout whose first failure is not lost, whoever ignored it.
+// remembering is a stdout whose first failure is not lost, whoever ignored it. That nobody
+// reads any more is none: what else there is to do is done, and ends as it would.
 type remembering struct {
-	w   io.Writer
-	err error
+	w      io.Writer
+	err    error
+	unread bool
 }
 
 func (r *remembering) Write(b []byte) (int, error) {
+	if r.unread {
+		return len(b), nil
+	}
 	n, err := r.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		r.unread = true
+		return len(b), nil
+	}
 	if err != nil && r.err == nil {
 		r.err = err
 	}

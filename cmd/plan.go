@@ -161,9 +161,4 @@ func overLimit(m scenarios.Measures) string {
 	return fmt.Sprintf(" (%.2f×)", float64(m.PeakInWindow)/float64(m.Limit))
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func plural(n int, what string) string { return scenarios.Counted(n, what) }

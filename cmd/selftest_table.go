@@ -44,7 +44,7 @@ func (s *selftest) tell(w io.Writer, results []result, env report.Env, elapsed t
 		}
 	}
 	if s.part != "specimens" {
-		fmt.Fprintf(w, "sound limiters: %d runs, %d accused, %d inconclusive\n", sum.sound, len(sum.accused), len(sum.unsure))
+		fmt.Fprintf(w, "sound limiters: %s, %d accused, %d inconclusive\n", scenarios.Counted(sum.sound, "run"), len(sum.accused), len(sum.unsure))
 	}
 	fmt.Fprintf(w, "%s  redis %s (%s), %s\n", strings.ToUpper(string(verdict)), env.Redis.Version, env.Redis.Flavour, elapsed.Round(10*time.Millisecond))
 	return verdictCode(verdict)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rlbench/rlbench/limiter"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // renderAuditTable writes a line for each finding, then each with its examples and
@@ -109,12 +110,4 @@ func lasting(us int64) string {
 	return limiter.FormatDuration(time.Duration(us) * time.Microsecond)
 }
 
-func counted(n int64, what string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, what)
-	}
-	if strings.HasSuffix(what, "s") {
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func counted(n int64, what string) string { return scenarios.Counted(n, what) }

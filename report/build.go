@@ -246,7 +246,7 @@ func (r *Report) addScenario(c *Case) {
 	s.Schedule.Planned += m.Planned
 	s.Schedule.Sent += m.Planned - m.Missed
 	s.Schedule.Missed += m.Missed
-	if c.Plan.Clock == scenarios.Virtual {
+	if c.Plan.Clock == scenarios.Virtual || m.Planned == m.Missed { // nothing was sent, so nothing late
 		return
 	}
 	if s.Schedule.LagUS == nil {

@@ -106,7 +106,7 @@ func (d *Compared) word() string {
 	case ChangeSame:
 		return "~"
 	case ChangeUndecided:
-		return fmt.Sprintf("~ needs %d runs", d.NeedsRuns)
+		return "~ needs " + counted(int64(d.NeedsRuns), "run")
 	}
 	return d.Change
 }
@@ -119,7 +119,7 @@ func (c *Comparison) coverage() string {
 	}
 	text := fmt.Sprintf("compared %d of %s of %s", len(tested), counted(int64(len(tested)+len(c.Missing)), "limiter"), printable(c.Old.Name))
 	for _, d := range c.Rows {
-		return text + fmt.Sprintf(", %d runs against %d", d.NewRuns, d.OldRuns)
+		return text + fmt.Sprintf(", %s against %d", counted(int64(d.NewRuns), "run"), d.OldRuns)
 	}
 	return text
 }

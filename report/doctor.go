@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +93,9 @@ func renderDoctorTable(w io.Writer, d *Doctor, o Options) error {
 	text := server(d.Env.Redis) + ", " + machine(d.Env) + ", " + roundMicros(d.ElapsedUS)
 	if warned > 0 {
 		text += ", " + counted(int64(warned), "warning")
+	}
+	if failed := slices.ContainsFunc(d.Checks, func(c Checkup) bool { return c.Status == StatusFail }); !failed && d.Verdict == scenarios.Fail {
+		text += ", which --fatal takes for a failure"
 	}
 	if d.Interrupted {
 		text += ", interrupted"

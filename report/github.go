@@ -104,6 +104,23 @@ func changesOf(c *Comparison) (string, error) {
 	return b.String(), err
 }
 
+// GitHubError is an annotation about what kept a command from having a report, and the
+// summary of the step.
+func GitHubError(message, hint string) (note, summary string) {
+	if hint != "" {
+		message += "\nhint: " + hint
+	}
+	lines := strings.Split(message, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	note = fmt.Sprintf("::error title=rlbench::%s\n", dataEscape.Replace(strings.Join(lines, "\n")))
+	for i := range lines {
+		lines[i] = markdownText(lines[i])
+	}
+	return note, "# rlbench: no report\n\n" + strings.Join(lines, "\n\n") + "\n"
+}
+
 // GitHubChanges is an annotation about what changed: an error if that ends the job.
 func GitHubChanges(c *Comparison) string {
 	level := map[scenarios.Verdict]string{scenarios.Pass: "notice", scenarios.Inconclusive: "warning", scenarios.Fail: "error"}[c.Gated()]

@@ -180,7 +180,7 @@ func leftOut(shown []amount) string {
 		{brief, "all but the verdict"},
 	} {
 		if n := reduced[l.amount]; n > 0 {
-			left = append(left, fmt.Sprintf("%s of %d scenarios", l.what, n))
+			left = append(left, l.what+" of "+counted(int64(n), "scenario"))
 		}
 	}
 	return strings.Join(left, ", ")

@@ -171,9 +171,11 @@ func configurationOf(r *Report, s *Scenario) grid {
 func environment(r *Report) []grid {
 	lines := [][]string{
 		{"started", r.Started.Format(time.RFC3339)},
-		{"took", roundMicros(r.ElapsedUS)},
 		{"schema", r.Schema},
 		{"interrupted", strconv.FormatBool(r.Interrupted)},
+	}
+	if r.ElapsedUS > 0 { // a result that was killed does not tell
+		lines = slices.Insert(lines, 1, []string{"took", roundMicros(r.ElapsedUS)})
 	}
 	if r.Merged > 1 {
 		lines = append(lines, []string{"results merged", strconv.Itoa(r.Merged)})

@@ -139,8 +139,8 @@ func decidedCase(r *Report, s *Scenario, row *Row) junitCase {
 	if row.Verdict == scenarios.Pass || explained {
 		return c
 	}
-	o := &junitOutcome{Type: string(row.Verdict), Message: fmt.Sprintf("%d planned: %d admitted, %d denied, %d errors, %d of unknown fate, %d not sent",
-		row.Planned, row.Admitted, row.Denied, row.Errored, row.Unknown, row.Missed)}
+	o := &junitOutcome{Type: string(row.Verdict), Message: fmt.Sprintf("%d planned: %d admitted, %d denied, %s, %d of unknown fate, %d not sent",
+		row.Planned, row.Admitted, row.Denied, counted(row.Errored, "error"), row.Unknown, row.Missed)}
 	for _, reason := range r.Reasons {
 		o.Text += printable(reason.Code+": "+reason.Message) + "\n"
 	}

@@ -67,7 +67,7 @@ func markdown(r *Report, d detail) (string, error) {
 
 // machine is where a report was made.
 func machine(e Env) string {
-	text := fmt.Sprintf("%d cores, %s/%s", e.Cores, e.OS, e.Arch)
+	text := fmt.Sprintf("%s, %s/%s", counted(int64(e.Cores), "core"), e.OS, e.Arch)
 	if e.CPU != "" {
 		text = e.CPU + ", " + text
 	}

@@ -98,3 +98,21 @@ func TestNothingSentIsNoFigure(t *testing.T) {
 		}
 	}
 }
+
+// What was never sent was not late by nothing, and who was killed does not tell how long it took.
+func TestNoTimeIsNotZero(t *testing.T) {
+	in := input(t, experiment{builtin: "boundary-burst", clock: scenarios.Server, limiters: []limiter.Algorithm{limiter.Log}, partial: true, spoil: func(rs []scenarios.Result) { clear(rs) }})
+	r, err := report.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ElapsedUS = 0
+	if r.Scenarios[0].Schedule.LagUS != nil {
+		t.Errorf("late by %+v", r.Scenarios[0].Schedule.LagUS)
+	}
+	for _, format := range []string{"table", "markdown", "html", "github"} {
+		if text := string(render(t, format, r, report.Options{})); strings.Contains(text, "0µs") {
+			t.Errorf("%s has a time of nothing:\n%s", format, text[:min(len(text), 2000)])
+		}
+	}
+}

@@ -25,7 +25,7 @@ func renderSVG(w io.Writer, r *Report, _ Options) error {
 			charts = append(charts, c)
 		}
 	}
-	heading := fmt.Sprintf("rlbench: %d scenarios", len(r.Scenarios))
+	heading := "rlbench: " + counted(int64(len(r.Scenarios)), "scenario")
 	if len(r.Scenarios) == 1 {
 		s := &r.Scenarios[0]
 		heading = printable(fmt.Sprintf("%s, limit %s, %s clock", s.Name, s.limit(), s.Clock))

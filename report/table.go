@@ -117,7 +117,7 @@ func requestsOf(r *Report, s *Scenario) string {
 			break
 		}
 	}
-	text := fmt.Sprintf("%d requests", wanted)
+	text := counted(wanted, "request")
 	if retried(r, s) {
 		text += " and their retries"
 	}
@@ -154,7 +154,10 @@ func shownRows(r *Report, s *Scenario) []Row {
 
 // summary is the last line: what ran where, and how long.
 func summary(r *Report) string {
-	text := server(r.Env.Redis) + ", " + roundMicros(r.ElapsedUS)
+	text := server(r.Env.Redis)
+	if r.ElapsedUS > 0 { // a result that was killed does not tell
+		text += ", " + roundMicros(r.ElapsedUS)
+	}
 	if r.Merged > 1 {
 		text += fmt.Sprintf(", %d results merged", r.Merged)
 	}

@@ -149,13 +149,13 @@ func faultNotes(s *Scenario, rows []Row) []note {
 	}
 	for _, row := range rows {
 		if row.DeniedAtEdge > 0 {
-			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d requests were denied by the tier in front.", row.DeniedAtEdge)})
+			out = append(out, note{limiterCell(row) + ": ", "the tier in front denied " + counted(row.DeniedAtEdge, "request") + "."})
 		}
 		if row.LostTail > 0 {
-			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("%d admissions were lost with the failover.", row.LostTail)})
+			out = append(out, note{limiterCell(row) + ": ", "the failover lost " + counted(row.LostTail, "admission") + "."})
 		}
 		if row.Unknown > 0 {
-			out = append(out, note{limiterCell(row) + ": ", fmt.Sprintf("of %d requests nobody knows whether they were counted, so what was admitted is an interval.", row.Unknown)})
+			out = append(out, note{limiterCell(row) + ": ", "nobody knows whether " + counted(row.Unknown, "request") + " counted, so what was admitted is an interval."})
 		}
 		if row.Overcounted != nil {
 			out = append(out, note{row.Limiter + ": ", fmt.Sprintf("says that %.1f units are used for each that it can have counted.", *row.Overcounted)})
@@ -175,7 +175,7 @@ func policyTimes(rows []Row) []note {
 	if n == 0 {
 		return nil
 	}
-	return []note{{"by policy: ", fmt.Sprintf("%d decisions of the failure policy took up to %s (p50), %s (max); no time above is theirs.", n, roundMicros(typical), roundMicros(longest))}}
+	return []note{{"by policy: ", fmt.Sprintf("%s of the failure policy took up to %s (p50), %s (max); no time above is theirs.", counted(n, "decision"), roundMicros(typical), roundMicros(longest))}}
 }
 
 // word is the verdict of a finding, or that it only warns.

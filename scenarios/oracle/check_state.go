@@ -40,7 +40,7 @@ func ttl(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	if len(e.Keys) == 0 {
 		return nil
 	}
-	return passed("ttl", "%d keys expire in time", len(e.Keys))
+	return passed("ttl", "%s in time", expire(len(e.Keys)))
 }
 
 // shortLived finds an identity whose state is gone while it still matters by the
@@ -139,7 +139,7 @@ func keys(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	case e.Total == 0:
 		return nil
 	}
-	return passed("keys", "%d keys, all of them named", e.Total)
+	return passed("keys", "%s, all of them named", scenarios.Counted(e.Total, "key"))
 }
 
 // identity demands that no address is at rest. Senders have invented names, so
@@ -156,5 +156,12 @@ func identity(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	if len(c.Examined.Keys) == 0 {
 		return nil
 	}
-	return passed("identity", "no address in %d keys", len(c.Examined.Keys))
+	return passed("identity", "no address in %s", scenarios.Counted(len(c.Examined.Keys), "key"))
+}
+
+func expire(keys int) string {
+	if keys == 1 {
+		return "1 key expires"
+	}
+	return scenarios.Counted(keys, "key") + " expire"
 }

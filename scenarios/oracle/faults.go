@@ -121,9 +121,9 @@ func faults(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		case hit == 0:
 			findings = append(findings, inconclusive(j, "faults", "fault-missed", fmt.Sprintf("%s: %s hit nobody", c.Name, what), "place it where requests are sent: rlbench plan "+c.Plan.Scenario))
 		default:
-			found := passed("faults", "%s: %s hit %d requests", c.Name, what, hit)
+			found := passed("faults", "%s: %s hit %s", c.Name, what, scenarios.Counted(hit, "request"))
 			if planned.Of().Loss == scenarios.LosesTail {
-				found[0].Message += fmt.Sprintf("; %d admissions were lost", j.Measures.LostTail)
+				found[0].Message += "; admissions that were lost: " + fmt.Sprint(j.Measures.LostTail)
 			}
 			findings = append(findings, found...)
 		}
@@ -198,9 +198,9 @@ func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	}
 	switch {
 	case strayed > 0:
-		return failed("policy", fmt.Sprintf("%s does not follow its failure policy %q in %d decisions", c.Name, chosen, strayed), stray)
+		return failed("policy", fmt.Sprintf("%s does not follow its failure policy %q in %s", c.Name, chosen, scenarios.Counted(strayed, "decision")), stray)
 	case errored > 0:
-		return failed("policy", fmt.Sprintf("%s returned %d errors although its failure policy is %q", c.Name, errored, chosen), failure)
+		return failed("policy", fmt.Sprintf("%s returned %s although its failure policy is %q", c.Name, scenarios.Counted(errored, "error"), chosen), failure)
 	}
 	if chosen == "local" {
 		if f := localCap(c); f != nil {
@@ -209,10 +209,10 @@ func policy(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	}
 	if unprovoked > 0 { // nobody has judged them by a model
 		return []scenarios.Finding{inconclusive(j, "policy", "policy-unprovoked",
-			fmt.Sprintf("%s: %d decisions by the failure policy %q while nothing was broken on purpose", c.Name, unprovoked, chosen),
+			fmt.Sprintf("%s: %s by the failure policy %q while nothing was broken on purpose", c.Name, scenarios.Counted(unprovoked, "decision"), chosen),
 			"look at the target's own log, or raise --timeout")}
 	}
-	return passed("policy", "%s: %d decisions by the failure policy %q, all as chosen", c.Name, decided, chosen)
+	return passed("policy", "%s: %s by the failure policy %q, all as chosen", c.Name, scenarios.Counted(decided, "decision"), chosen)
 }
 
 // follows reports whether a decision is one that a policy makes.
