@@ -132,7 +132,7 @@ func TestTierIsReported(t *testing.T) {
 		if whole != sum || whole == 0 {
 			t.Errorf("%s: %d denied at the edge, %d by phase", name, whole, sum)
 		}
-		if told := strings.Count(string(table), "requests were denied by the tier in front."); told != len(limiter.Algorithms) {
+		if told := strings.Count(string(table), "the tier in front denied "); told != len(limiter.Algorithms) {
 			t.Errorf("%s: told %d times\n%s", name, told, table)
 		}
 	}

@@ -116,7 +116,7 @@ func (s *search) explain(c *Case) []string {
 	op := s.deepest.op
 	_, want := s.model.Step(op.limit, s.deepest.state, op.request())
 	return []string{
-		fmt.Sprintf("after %s that agree, a request of cost %d at %s", scenarios.Counted(s.deepest.depth, "decision"), op.cost, offset(c, op.decision.At)),
+		fmt.Sprintf("after %s in agreement, a request of cost %d at %s", scenarios.Counted(s.deepest.depth, "decision"), op.cost, offset(c, op.decision.At)),
 		"limiter: " + describe(op.decision, s.tells),
 		"model:   " + describe(want, s.tells),
 	}

@@ -97,7 +97,7 @@ func TestEveryWrongDecisionOfASequenceIsCaught(t *testing.T) {
 						if f.Verdict != scenarios.Fail || len(f.Evidence) != 3 {
 							t.Errorf("seed %d, decision %d: %+v", seed, i, f)
 						}
-						if want := fmt.Sprintf("after %d decisions that agree, a request of cost %d", i, c.Plan.Arrivals[i].Cost); i < len(held(c))-1 && !strings.HasPrefix(f.Evidence[0], want) {
+						if want := fmt.Sprintf("after %s in agreement, a request of cost %d", scenarios.Counted(i, "decision"), c.Plan.Arrivals[i].Cost); i < len(held(c))-1 && !strings.HasPrefix(f.Evidence[0], want) {
 							t.Errorf("seed %d, decision %d: evidence %q, want %q", seed, i, f.Evidence[0], want)
 						}
 						held(c)[i] = sound

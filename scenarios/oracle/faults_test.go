@@ -175,8 +175,8 @@ func TestFaults(t *testing.T) {
 		why     string
 	}{
 		{"aa!aaa", nil, scenarios.Pass, "", "tested: fault restart at edge+30µs hit 3 requests", "an instant is met by all who come later"},
-		{"aa<a>aaa", nil, scenarios.Pass, "", "tested: fault failover at edge+30µs hit 1 requests; 1 admissions were lost", "one that lasts by those who come meanwhile"},
-		{"aa<a>aaa", func(c *oracle.Case) { c.Faults[0].Hits = 7 }, scenarios.Pass, "", "tested: fault failover at edge+30µs hit 7 requests; 1 admissions were lost", "what knows its hits is believed"},
+		{"aa<a>aaa", nil, scenarios.Pass, "", "tested: fault failover at edge+30µs hit 1 request; admissions that were lost: 1", "one that lasts by those who come meanwhile"},
+		{"aa<a>aaa", func(c *oracle.Case) { c.Faults[0].Hits = 7 }, scenarios.Pass, "", "tested: fault failover at edge+30µs hit 7 requests; admissions that were lost: 1", "what knows its hits is believed"},
 		{"aa<a>aaa", func(c *oracle.Case) { c.Faults[0].Hits = 0 }, scenarios.Inconclusive, "fault-missed", "tested: fault failover at edge+30µs hit nobody", "also if it says none"},
 		{"aa!", nil, scenarios.Inconclusive, "fault-missed", "tested: fault restart at edge+30µs hit nobody", "nobody came later"},
 		{"aa<>aa", nil, scenarios.Inconclusive, "fault-missed", "tested: fault failover at edge+30µs hit nobody", "nobody came meanwhile"},
@@ -235,17 +235,17 @@ func TestPolicy(t *testing.T) {
 		text   string // of the message or of the evidence
 		why    string
 	}{
-		{"open", open, passes, `1 decisions by the failure policy "open", all as chosen`, "open admits"},
+		{"open", open, passes, `1 decision by the failure policy "open", all as chosen`, "open admits"},
 		{"closed", closed, passes, "all as chosen", "closed denies"},
 		{"local", local, passes, "all as chosen", "local denies"},
 		{"local", turned(local), passes, "all as chosen", "or admits"},
-		{"open", closed, fails, `tested does not follow its failure policy "open" in 1 decisions`, "another policy"},
+		{"open", closed, fails, `tested does not follow its failure policy "open" in 1 decision`, "another policy"},
 		{"closed", open, fails, "at edge+100ms: allowed, decided by fail-open", "told to deny, it admits"},
 		{"open", turned(open), fails, "denied, decided by fail-open", "it says that it is open, and denies"},
 		{"closed", turned(closed), fails, "allowed, decided by fail-closed", "it says that it is closed, and admits"},
 		{"local", open, fails, "decided by fail-open", "no cap at all"},
 		{"open", byPolicy(limiter.SourceFailOpen, nil), fails, "decided by fail-open, and no cause is told", "why was Redis not asked?"},
-		{"open", failed, fails, `tested returned 1 errors although its failure policy is "open"`, "an error in spite of it"},
+		{"open", failed, fails, `tested returned 1 error although its failure policy is "open"`, "an error in spite of it"},
 		{"closed", unknown, fails, "at edge+100ms: fate unknown", "a lost reply in spite of it"},
 		{"", open, silent, "", "nothing was chosen"},
 		{"error", closed, silent, "", "errors are what was chosen"},

@@ -49,7 +49,7 @@ func TestTTL(t *testing.T) {
 		{once(), silent, "", "nobody looked"},
 		{claimless(), silent, "", "nobody looked, nothing claimed"},
 		{left(claimless()), silent, "", "no keys, and no claim that there should be any"},
-		{left(once(), lives(minute)), passes, "1 keys", "a window: what a log needs"},
+		{left(once(), lives(minute)), passes, "1 key expires", "a window: what a log needs"},
 		{left(claimless(), lives(us)), passes, "", "nobody knows how long it has to live"},
 		{left(once(), lives(scenarios.NoTTL)), fails, "never expires", "no time to live"},
 		{left(claimless(), lives(scenarios.NoTTL)), fails, "never expires", "which is wrong whatever is claimed"},
