@@ -63,7 +63,8 @@ func (e *experiment) readBaseline(c *cobra.Command) error {
 func (e *experiment) comparable(env report.Env) error {
 	err := report.CanCompare(*e.against.saved, report.Saved{Name: "this run", Report: e.planned(env)}, e.against.options)
 	if err != nil {
-		return usage(fmt.Errorf("--baseline: %w", err), baselineHint(err))
+		return usage(fmt.Errorf("--baseline: %w", err), compareHint(err, "make a baseline here: rlbench run ... -o json=old.json",
+			"make a baseline of the same scenario, limit, clock, seed and limiters: rlbench run ... -o json=old.json"))
 	}
 	return nil
 }
@@ -81,16 +82,6 @@ func (e *experiment) planned(env report.Env) *report.Report {
 		}
 	}
 	return r
-}
-
-func baselineHint(err error) string {
-	if strings.Contains(err.Error(), "calibration does not fit") {
-		return calibrateHere
-	}
-	if strings.Contains(err.Error(), "different machines") {
-		return "make a baseline here: rlbench run ... -o json=old.json; or --across-machines, for counts"
-	}
-	return "make a baseline of the same scenario, limit, clock, seed and limiters: rlbench run ... -o json=old.json"
 }
 
 // compareWithBaseline tells what changed since the baseline, and how the program ends. What

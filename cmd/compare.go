@@ -140,7 +140,7 @@ func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
 	}
 	c, err := report.Compare(before, after, options)
 	if err != nil {
-		return usage(err, compareHint(err))
+		return usage(err, compareHint(err, "run both on one machine, in turns", "compare results of the same scenario, limit, clock and seed"))
 	}
 	out, err := sinksFor(a, o, report.ComparisonFormats, already(c))
 	if err != nil {
@@ -165,25 +165,24 @@ func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
 
 // tellWhatPasses says what the gate lets pass, and which one would not.
 func (a *app) tellWhatPasses(c *report.Comparison) {
-	what, stricter := c.Verdict, map[scenarios.Verdict]string{scenarios.Fail: report.FailRegression, scenarios.Inconclusive: report.FailInconclusive}
+	what, own := c.Verdict, false
 	if c.Overall() != what { // the new result is worse than what changed
-		what, stricter[scenarios.Fail] = c.Overall(), report.FailFail
+		what, own = c.Overall(), true
 	}
 	if what != scenarios.Pass {
-		fmt.Fprintf(a.Err, "rlbench: note: %s, which --fail-on %s lets pass; --fail-on %s does not\n", what, c.FailOn, stricter[what])
+		fmt.Fprintf(a.Err, "rlbench: note: %s, which --fail-on %s lets pass; --fail-on %s does not\n", what, c.FailOn, report.GateFor(what, own))
 	}
 }
 
-const calibrateHere = "calibrate here: rlbench calibrate SCENARIO -o json=noise.json"
-
-func compareHint(err error) string {
-	if strings.Contains(err.Error(), "calibration does not fit") {
-		return calibrateHere
+// compareHint helps with results that are not compared, each by what would be done about it.
+func compareHint(err error, otherMachine, otherTraffic string) string {
+	switch {
+	case errors.Is(err, report.ErrOtherNoise):
+		return "calibrate here: rlbench calibrate SCENARIO -o json=noise.json"
+	case errors.Is(err, report.ErrOtherMachine):
+		return otherMachine + "; or --across-machines, for counts"
 	}
-	if strings.Contains(err.Error(), "different machines") {
-		return "run both on one machine, in turns; or --across-machines, for counts"
-	}
-	return "compare results of the same scenario, limit, clock and seed"
+	return otherTraffic
 }
 
 // readSide reads a result, or all results of a folder as one.

@@ -202,10 +202,11 @@ func (p *player) tell(what string, log *recording, r scenarios.Replay, l limiter
 }
 
 func are(n int64, what string) string {
+	verb := " are"
 	if n == 1 {
-		return "1 " + what + " is"
+		verb = " is"
 	}
-	return fmt.Sprintf("%d %ss are", n, what)
+	return scenarios.Counted(n, what) + verb
 }
 
 func spreadOf(r scenarios.Replay) string {

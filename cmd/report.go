@@ -79,7 +79,7 @@ func renderSaved(a *app, o *runOptions, names []string, merge bool) error {
 		merged, err := report.Merge(saved)
 		if err != nil {
 			hint := "merge results of the same scenario, limit and seed; rlbench report " + names[0] + " shows one"
-			if strings.Contains(err.Error(), "counted twice") {
+			if errors.Is(err, report.ErrCountedTwice) {
 				hint = "leave one of them out"
 			}
 			return usage(err, hint)

@@ -147,6 +147,14 @@ func Compare(before, after Saved, o CompareOptions) (*Comparison, error) {
 	return c, nil
 }
 
+// Why results are not compared, for errors.Is.
+var (
+	// ErrOtherMachine is of results of different machines.
+	ErrOtherMachine = errors.New("times say nothing")
+	// ErrOtherNoise is of a calibration of another machine.
+	ErrOtherNoise = errors.New("the calibration does not fit")
+)
+
 func side(s Saved) Side { return Side{s.Name, s.Started, s.Verdict, s.Env} }
 
 func nothingInCommon(a, b Saved) error {
@@ -166,11 +174,11 @@ func CanCompare(a, b Saved, o CompareOptions) error {
 	}
 	if o.Noise != nil {
 		if why := OtherMachine(o.Noise.Env, b.Env); why != "" {
-			errs = append(errs, fmt.Errorf("compare %s with %s: the calibration does not fit: %s", a.Name, b.Name, why))
+			errs = append(errs, fmt.Errorf("compare %s with %s: %w: %s", a.Name, b.Name, ErrOtherNoise, why))
 		}
 	}
 	if why := OtherMachine(a.Env, b.Env); why != "" && !o.AcrossMachines {
-		errs = append(errs, fmt.Errorf("compare %s with %s: %s, so that times say nothing", a.Name, b.Name, why))
+		errs = append(errs, fmt.Errorf("compare %s with %s: %s, so that %w", a.Name, b.Name, why, ErrOtherMachine))
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)

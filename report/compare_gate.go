@@ -23,15 +23,31 @@ func (c *Comparison) stops(gate string) bool {
 	return slices.Index(Gates, c.FailOn) >= slices.Index(Gates, gate)
 }
 
+// GateFor is the mildest gate that fails for a verdict: on what changed, or on the new
+// report by itself.
+func GateFor(v scenarios.Verdict, own bool) string {
+	switch {
+	case v != scenarios.Fail:
+		return FailInconclusive
+	case own:
+		return FailFail
+	}
+	return FailRegression
+}
+
+// passes reports whether the gate lets a verdict pass.
+func (c *Comparison) passes(v scenarios.Verdict, own bool) bool { return !c.stops(GateFor(v, own)) }
+
 // Gated is the verdict that ends a job: passed is what the gate lets pass, too.
 func (c *Comparison) Gated() scenarios.Verdict {
-	switch {
-	case c.stops(FailRegression) && c.Verdict == scenarios.Fail, c.stops(FailFail) && c.New.Verdict == scenarios.Fail:
-		return scenarios.Fail
-	case c.stops(FailInconclusive) && (c.Verdict == scenarios.Inconclusive || c.New.Verdict == scenarios.Inconclusive):
-		return scenarios.Inconclusive
+	changes, own := c.Verdict, c.New.Verdict
+	if c.passes(changes, false) {
+		changes = scenarios.Pass
 	}
-	return scenarios.Pass
+	if c.passes(own, true) {
+		own = scenarios.Pass
+	}
+	return changes.Worse(own)
 }
 
 // Overall is what there is to say of the new report, gated or not: what changed, and what

@@ -32,14 +32,13 @@ func renderComparisonJUnit(w io.Writer, c *Comparison, _ Options) error {
 	}
 	for _, lost := range c.Missing {
 		one := c.testCase(Compared{Subject: lost, Metric: "present"})
-		one.outcome(scenarios.Inconclusive, !c.stops(FailInconclusive), &junitOutcome{Type: "missing", Message: printable(lost.Limiter + " is in " + c.Old.Name + " and not in " + c.New.Name)})
+		one.outcome(scenarios.Inconclusive, c.passes(scenarios.Inconclusive, false), &junitOutcome{Type: "missing", Message: printable(lost.Limiter + " is in " + c.Old.Name + " and not in " + c.New.Name)})
 		s := at(lost.Scenario)
 		s.Cases = append(s.Cases, one)
 	}
 	if own := c.ownVerdict(); own != "" {
 		one := junitCase{Class: "rlbench.compare", Name: "new result"}
-		gate := map[scenarios.Verdict]string{scenarios.Fail: FailFail, scenarios.Inconclusive: FailInconclusive}[c.New.Verdict]
-		one.outcome(c.New.Verdict, !c.stops(gate), &junitOutcome{Type: string(c.New.Verdict), Message: printable(own)})
+		one.outcome(c.New.Verdict, c.passes(c.New.Verdict, true), &junitOutcome{Type: string(c.New.Verdict), Message: printable(own)})
 		s := at("rlbench compare")
 		s.Cases = append(s.Cases, one)
 	}
@@ -55,8 +54,7 @@ func (c *Comparison) testCase(d Compared) junitCase {
 	one := junitCase{Class: class(d.Scenario, d.Limiter), Name: printable(name)}
 	if v := verdictOf(d.Change); v != scenarios.Pass {
 		cells := d.cells()
-		gate := map[scenarios.Verdict]string{scenarios.Fail: FailRegression, scenarios.Inconclusive: FailInconclusive}[v]
-		one.outcome(v, !c.stops(gate), &junitOutcome{Type: d.Change, Message: fmt.Sprintf("%s: %s was %s and is %s (%s)", d.word(), d.Metric, cells[2], cells[3], cells[4])})
+		one.outcome(v, c.passes(v, false), &junitOutcome{Type: d.Change, Message: fmt.Sprintf("%s: %s was %s and is %s (%s)", d.word(), d.Metric, cells[2], cells[3], cells[4])})
 	}
 	return one
 }

@@ -18,6 +18,9 @@ type Saved struct {
 	*Report
 }
 
+// ErrCountedTwice is of results of which one is in another, for errors.Is.
+var ErrCountedTwice = errors.New("counted twice")
+
 // Merge makes one report of several of the same traffic, such as those of several
 // machines: the runs of each are further runs, counts add, histograms are merged, so
 // that percentiles are those of all samples. It changes none of them.
@@ -52,7 +55,7 @@ func Merge(results []Saved) (*Report, error) {
 // readable reports whether the histograms of a result can be read, and of what it is.
 func readable(s Saved) error {
 	if s.Merged > 0 && len(s.MergedFrom) == 0 {
-		return fmt.Errorf("merge %s: it is a sum that does not tell of what, so that something could be counted twice: merge its parts again", s.Name)
+		return fmt.Errorf("merge %s: it is a sum that does not tell of what, so that something could be %w: merge its parts again", s.Name, ErrCountedTwice)
 	}
 	for _, row := range s.Rows {
 		if row.Phase == "" || row.Run == 0 {
@@ -68,10 +71,10 @@ func readable(s Saved) error {
 // mergeable says why two results have no sum.
 func mergeable(a, b Saved) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("merge %s and %s: %s", a.Name, b.Name, fmt.Sprintf(format, args...))
+		return fmt.Errorf("merge %s and %s: %w", a.Name, b.Name, fmt.Errorf(format, args...))
 	}
 	if why := twice(a, b); why != "" {
-		return refuse("%s, which would be counted twice", why)
+		return refuse("%s, which would be %w", why, ErrCountedTwice)
 	}
 	if x, y := a.Env.Redis.Flavour, b.Env.Redis.Flavour; (x == "embedded") != (y == "embedded") {
 		return refuse("one is of an emulator (redis %q) and one of a server (redis %q): their latencies have no sum", x, y)

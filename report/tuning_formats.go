@@ -46,6 +46,15 @@ func (t *Tuning) chosen() []taken {
 	return all
 }
 
+// Choices are the recommended one, if there is one, the runner-up and the others.
+func (t *Tuning) Choices() []Choice {
+	var all []Choice
+	for _, c := range t.chosen() {
+		all = append(all, *c.Choice)
+	}
+	return all
+}
+
 // words are what policies that were chosen are called.
 func (t *Tuning) words() map[policyID]string {
 	all := map[policyID]string{}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // mostOver is how far the peak of a policy may exceed its limit, on this log, for it to be
@@ -204,11 +205,7 @@ func against(t *report.Tuning, p report.Policy) string {
 
 // taken is the memory of a policy in words.
 func taken(p report.Policy) string {
-	keys := "keys"
-	if p.Keys == 1 {
-		keys = "key"
-	}
-	return fmt.Sprintf("%s for %d %s", report.Size(p.Bytes), p.Keys, keys)
+	return report.Size(p.Bytes) + " for " + scenarios.Counted(p.Keys, "key")
 }
 
 // over is how many times the limit was let through in a window.

@@ -28,7 +28,7 @@ type nginxView struct {
 // nginx keeps whole thousandths a second: it is the least that is no slower than the limit.
 func nginxOf(t *report.Tuning, v *view) nginxView {
 	n := nginxView{Limit: v.Limit}
-	for _, c := range append([]report.Choice{*t.Recommended}, others(t)...) {
+	for _, c := range t.Choices() {
 		if c.Policy.Algorithm == limiter.GCRA.Name {
 			n.Limit.Max = c.Policy.Limit
 			n.Own = n.Limit != v.Limit
@@ -57,14 +57,6 @@ func nginxOf(t *report.Tuning, v *view) nginxView {
 		n.Key = "$binary_remote_addr"
 	}
 	return n
-}
-
-// others are the choices beside the recommendation.
-func others(t *report.Tuning) []report.Choice {
-	if t.RunnerUp == nil {
-		return t.Rest
-	}
-	return append([]report.Choice{*t.RunnerUp}, t.Rest...)
 }
 
 // ceilOf is count × length / window, rounded up; of limits that there are it fits 64 bits.

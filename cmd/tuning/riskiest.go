@@ -25,8 +25,8 @@ type peakOfLog struct {
 	bin         int64
 }
 
-// at most so many bins a window: the last one of the picture begins with the peak or less
-// than half a window before it ends.
+// worst is the peak of one window and key. Its bin ends three quarters into the picture, so
+// that the window before it is in the picture, and what comes after.
 func (s *study) worst(window time.Duration, key simulator.Key) peakOfLog {
 	i := slices.IndexFunc(s.demands.Wanted, func(w simulator.Wanted) bool { return w.Window == window && w.Key == key })
 	p := peakOfLog{key: key, by: s.demands.Wanted[i].Peak.By, window: window.Microseconds()}
@@ -39,7 +39,7 @@ func (s *study) worst(window time.Duration, key simulator.Key) peakOfLog {
 // risk looks at the windows around the instant at which one client asks for most.
 func (s *study) risk(ctx context.Context) error {
 	window, key := s.Windows[0], s.Keys[0]
-	choices := s.choices()
+	choices := s.doc.Choices()
 	if len(choices) > 0 {
 		window, key = micros(choices[0].Policy.WindowUS), simulator.Key(choices[0].Policy.Key)
 	}
@@ -89,17 +89,6 @@ func holderOf(known map[uint64]uint32, key uint64) uint32 {
 		known[key] = n
 	}
 	return n
-}
-
-// choices are the recommendation, the runner-up and the rest.
-func (s *study) choices() []report.Choice {
-	var all []report.Choice
-	for _, c := range []*report.Choice{s.doc.Recommended, s.doc.RunnerUp} {
-		if c != nil {
-			all = append(all, *c)
-		}
-	}
-	return append(all, s.doc.Rest...)
 }
 
 // riskiest plays the requests of one key, in order, through policies, with the models of

@@ -37,7 +37,8 @@ type study struct {
 
 // Tune reads a log once and plays it several times: to find what clients ask for, and then
 // once for each placement of requests within a second. Memory is bounded by the window, but
-// for some bytes a client.
+// for some bytes a client, and for eight bytes a request of the riskiest key since it was last
+// idle for two windows.
 //
 // There are two ways to end early. When reading ends, the log ends there if it is being read,
 // and else what follows is left out. When ctx ends, what follows is left out in any case. The
