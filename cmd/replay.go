@@ -178,26 +178,23 @@ func (p *player) tell(what string, log *recording, r scenarios.Replay, l limiter
 	s := log.summary
 	fmt.Fprintf(p.Err, "rlbench: replay: %s: %s, %s, %s to %s\n", printable(what),
 		plural(len(r.Requests), "request"), plural(clientsOf(r.Requests), "client"), instant(r.Requests[0].At), instant(r.Requests[len(r.Requests)-1].At))
-	note := func(format string, args ...any) {
-		fmt.Fprintf(p.Err, "rlbench: note: %s\n", printable(fmt.Sprintf(format, args...)))
-	}
 	if s.Bad > 0 {
-		note("left out %d of %d lines, which are not of the format %s; the first: %s", s.Bad, s.Lines, s.Format, s.Examples[0])
+		p.note("left out %d of %d lines, which are not of the format %s; the first: %s", s.Bad, s.Lines, s.Format, s.Examples[0])
 	}
 	if s.Late > 0 {
-		note("%s too far from their place in time and are left out", are(s.Late, "line"))
+		p.note("%s too far from their place in time and are left out", are(s.Late, "line"))
 	}
 	if s.Seconds {
-		note("stamps are of whole seconds; where requests are within one is a guess: --spread %s", spreadOf(r))
+		p.note("stamps are of whole seconds; where requests are within one is a guess: --spread %s", spreadOf(r))
 	}
 	if !s.Arrivals {
-		note("stamps are of the ends of responses, and no durations are logged: a long response looks like a late request")
+		p.note("stamps are of the ends of responses, and no durations are logged: a long response looks like a late request")
 	}
 	if s.Refused > 0 {
-		note("%s answered with 429: a limiter was at work already, and clients may have come again because of it", are(s.Refused, "request"))
+		p.note("%s answered with 429: a limiter was at work already, and clients may have come again because of it", are(s.Refused, "request"))
 	}
 	if r.Speed != 0 && r.Speed.Of(l.Window) != l.Window {
-		note("at %s the window of the limit, %s, is as long as %s of the log were", r.Speed, limiter.FormatDuration(l.Window), limiter.FormatDuration(r.Speed.Of(l.Window)))
+		p.note("at %s the window of the limit, %s, is as long as %s of the log were", r.Speed, limiter.FormatDuration(l.Window), limiter.FormatDuration(r.Speed.Of(l.Window)))
 	}
 }
 

@@ -2,9 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -20,12 +17,14 @@ func reportCommand(a *app) *cobra.Command {
 		Use:   "report RESULT...",
 		Short: "Render saved results again, in any format",
 		Long: `Report renders results that were saved with -o json or -o jsonl, also one whose
-run was killed. With --merge it adds up results of the same traffic, such as those
+run was killed, and what compare, calibrate, tune, doctor and audit saved, in the
+formats of each. With --merge it adds up results of the same traffic, such as those
 of several machines: counts add, percentiles are those of all samples together.
 
 It renders and does not judge: it ends with 0 whatever the verdict of a result is.`,
 		Example: `  rlbench run boundary-burst -o json=result.json
   rlbench report result.json -o markdown
+  rlbench report tuning.json -o html=tuning.html
   rlbench report --merge one.json two.json -o json=both.json
   rlbench report --schema > rlbench.schema.json`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -66,42 +65,51 @@ func renderSaved(a *app, o *runOptions, names []string, merge bool) error {
 	if err := oneOf("color", o.color, colorModes); err != nil {
 		return err
 	}
-	var saved []report.Saved
-	var errs []error
-	for _, name := range names {
-		r, err := a.readResult(name)
-		saved, errs = append(saved, report.Saved{Name: name, Report: r}), append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
+	documents, err := a.readDocuments(names)
+	if err != nil {
 		return usage(err, "rlbench run boundary-burst -o json=result.json writes one")
 	}
 	if merge {
-		merged, err := report.Merge(saved)
-		if err != nil {
-			hint := "merge results of the same scenario, limit and seed; rlbench report " + names[0] + " shows one"
-			if errors.Is(err, report.ErrCountedTwice) {
-				hint = "leave one of them out"
-			}
-			return usage(err, hint)
+		if documents, err = merged(documents); err != nil {
+			return err
 		}
-		saved = []report.Saved{{Report: merged}}
 	}
-	for _, r := range saved {
-		out, err := a.sinks(o)
+	for _, d := range documents {
+		out, err := d.sinks(a, o)
 		if err != nil {
 			return err
 		}
-		if len(saved) > 1 && out.files() > 0 {
-			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results cannot be written to one file", len(saved))
+		if len(documents) > 1 && out.files() > 0 {
+			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results cannot be written to one file", len(documents))
 		}
-		if len(saved) > 1 && slices.ContainsFunc(out.all, func(s *sink) bool { return !s.format.People }) {
-			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results are not one document of that format", len(saved))
+		if len(documents) > 1 && slices.ContainsFunc(out.all, func(s *sink) bool { return !s.format.People }) {
+			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results are not one document of that format", len(documents))
 		}
-		if err := renderOne(a, out, r.Report); err != nil {
+		if err := renderOne(a, out, d.Report); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// merged is the sum of results.
+func merged(documents []document) ([]document, error) {
+	var saved []report.Saved
+	for _, d := range documents {
+		if d.what != "" {
+			return nil, usagef("rlbench report "+d.name, "report: merge %s: it is a %s, and only results of rlbench run have a sum", d.name, d.what)
+		}
+		saved = append(saved, report.Saved{Name: d.name, Report: d.Report})
+	}
+	sum, err := report.Merge(saved)
+	if err != nil {
+		hint := "merge results of the same scenario, limit and seed; rlbench report " + documents[0].name + " shows one"
+		if errors.Is(err, report.ErrCountedTwice) {
+			hint = "leave one of them out"
+		}
+		return nil, usage(err, hint)
+	}
+	return []document{{Report: sum, sinks: (*app).sinks}}, nil
 }
 
 func renderOne(a *app, out sinks, r *report.Report) error {
@@ -109,29 +117,10 @@ func renderOne(a *app, out sinks, r *report.Report) error {
 		return err
 	}
 	defer out.discard()
-	if err := out.write(r); err != nil {
+	if err := out.write(r); err != nil || r == nil {
 		return err
 	}
 	return a.publishGitHub(&out, r, nil, verdictCode(r.Verdict))
-}
-
-func (a *app) readResult(name string) (*report.Report, error) {
-	data, err := a.readAll(name)
-	if err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
-	}
-	r, err := report.Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
-}
-
-func (a *app) readAll(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(a.In)
-	}
-	return os.ReadFile(name)
 }
 
 // files counts sinks that are not stdout.

@@ -138,6 +138,7 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	o.tellUnheld(a, all)
 	if !c.Flags().Changed("timeout") { // a scenario that waits longer is not cut off step by step
 		for _, s := range all {
 			o.timeout = max(o.timeout, s.plan.Timeout)

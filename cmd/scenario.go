@@ -83,6 +83,7 @@ type loaded struct {
 	hash     string   // of the plan
 	limiters []string // under test
 	optional bool     // one of all: left out where it does not suit
+	file     bool     // not built in
 }
 
 // needs are what the traffic of a scenario asks of a limiter.
@@ -170,7 +171,7 @@ func (p *player) loadOne(n named, d scenarios.Defaults, set []scenarios.Assignme
 	if err != nil {
 		return loaded{}, err
 	}
-	return loaded{Scenario: s, plan: plan, hash: plan.Hash(), optional: n.optional}, nil
+	return loaded{Scenario: s, plan: plan, hash: plan.Hash(), optional: n.optional, file: n.name == "-" || isPath(n.name)}, nil
 }
 
 // patient refuses what would take minutes of real time as one of many.

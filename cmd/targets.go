@@ -49,6 +49,36 @@ func (o *scenarioOptions) targets(a *app, all []loaded) ([]loaded, error) {
 	return kept, nil
 }
 
+// tellUnheld tells which checks of files are about algorithms that no limiter is: nothing is
+// proved of those. Built-in scenarios know what to expect of more than are asked about.
+func (o *runOptions) tellUnheld(a *app, all []loaded) {
+	for _, s := range all {
+		var missing []string
+		for _, check := range s.Checks {
+			if s.file && check.Algorithm != "" && !slices.ContainsFunc(s.limiters, func(name string) bool {
+				claimed := target.Claims(name, o.model)
+				return name == check.Algorithm || claimed != nil && claimed.Is(check.Algorithm)
+			}) {
+				missing = append(missing, check.Algorithm)
+			}
+		}
+		if count := len(missing); count > 0 {
+			slices.Sort(missing)
+			missing = slices.Compact(missing)
+			verb := "are"
+			if count == 1 {
+				verb = "is"
+			}
+			a.note("%s: %s %s about what no limiter here is, and left out; -a %s has all", s.Name, plural(count, "check"), verb, strings.Join(append(slices.Clone(s.limiters), missing...), ","))
+		}
+	}
+}
+
+// note tells what is worth knowing before anything is sent.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.Err, "rlbench: note: %s\n", printable(fmt.Sprintf(format, args...)))
+}
+
 // targetHint is what helps with a target that cannot do what is asked.
 func targetHint(err error) string {
 	text := err.Error()

@@ -149,6 +149,9 @@ func rowOf(c *Case, phase int) Row {
 		row.FirstAdmittedUS, row.LastAdmittedUS = micros(m.FirstAdmitted), micros(m.LastAdmitted)
 	}
 	row.PeakInWindow = m.PeakInWindow
+	if m.Unknown > 0 {
+		row.PeakAtMost = m.PeakInWindow + m.UnknownUnits
+	}
 	row.PeakInShort = Short{SpanUS: m.ShortSpan.Microseconds(), Admitted: m.PeakInShort}
 	row.Wrong = Wrong{m.WrongAdmissions, m.WrongDenials}
 	row.decidedElsewhere(m)

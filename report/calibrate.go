@@ -2,8 +2,6 @@ package report
 
 import (
 	_ "embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -88,21 +86,6 @@ func Calibrate(r *Report, alpha float64) (*Calibration, error) {
 			return nil, err
 		}
 		c.MinEffect = max(c.MinEffect, math.Ceil(c.Rows[i].Floor*100)/100)
-	}
-	return c, nil
-}
-
-// DecodeCalibration reads a calibration that was written as JSON.
-func DecodeCalibration(data []byte) (*Calibration, error) {
-	c := &Calibration{}
-	if err := json.Unmarshal(data, c); err != nil {
-		return nil, fmt.Errorf("decode calibration: %w", err)
-	}
-	if c.Schema != CalibrationSchema {
-		return nil, fmt.Errorf("decode calibration: schema is %q, want %q", c.Schema, CalibrationSchema)
-	}
-	if len(c.Rows) == 0 {
-		return nil, errors.New("decode calibration: nothing was measured often enough for one")
 	}
 	return c, nil
 }

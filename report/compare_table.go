@@ -72,7 +72,7 @@ func (d *Compared) figure(v float64) string {
 
 // changed is the shift as a share of the old median, with its interval.
 func (d *Compared) changed() string {
-	if d.Exact {
+	if d.Exact || d.Shift == nil {
 		return signed(d.New - d.Old)
 	}
 	if d.Old == 0 {

@@ -132,7 +132,10 @@ type Row struct {
 	FirstAdmittedUS *int64 `json:"first_admitted_us,omitempty"`
 	LastAdmittedUS  *int64 `json:"last_admitted_us,omitempty"`
 
-	PeakInWindow  int64    `json:"peak_in_window"`
+	PeakInWindow int64 `json:"peak_in_window"`
+	// PeakAtMost is what PeakInWindow would be if all of unknown fate had been admitted
+	// in that window; absent if there is none.
+	PeakAtMost    int64    `json:"peak_at_most,omitempty"`
 	PeakOverLimit *float64 `json:"peak_over_limit,omitempty"`
 	PeakInShort   Short    `json:"peak_in_short"`
 	Promise       *Promise `json:"promise,omitempty"`

@@ -129,8 +129,9 @@ const (
 	nothing  amount = iota // but a line in the list of scenarios
 	brief                  // verdicts, what it means, and checks that did not hold
 	outlined               // and the results, and the burst envelope
-	general                // and all tables and checks, and pictures over all limiters
-	full                   // and those of each limiter
+	general                // and tables, checks, and pictures over all limiters
+	single                 // and those of each limiter
+	full                   // and every run in a line of its own
 )
 
 // fill adds what there is room for: each scenario briefly, then more and more of it;
@@ -174,7 +175,8 @@ func leftOut(shown []amount) string {
 		amount
 		what string
 	}{
-		{full, "the pictures of single limiters"},
+		{full, "single runs"},
+		{single, "the pictures of single limiters"},
 		{general, "costs, configuration and most pictures"},
 		{outlined, "the results as a table and all pictures"},
 		{brief, "all but the verdict"},

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/rlbench/rlbench/report/chart"
-	"github.com/rlbench/rlbench/scenarios"
 )
 
 // section is a scenario as a page shows it.
@@ -41,13 +39,8 @@ type group struct {
 type figure struct {
 	*chart.Chart
 	Picture template.HTML
+	Keys    []chart.Key
 	Data    chart.Table
-}
-
-// pageFinding is one check of one row.
-type pageFinding struct {
-	Check, Limiter, Phase, Run, Verdict, Message string
-	Evidence                                     []string
 }
 
 // sectionOf writes a scenario.
@@ -77,7 +70,7 @@ func cardsOf(r *Report, s *Scenario, rows []Row) []card {
 	for _, row := range rows {
 		c := card{
 			Limiter: limiterCell(row), Verdict: string(row.Verdict), Admitted: upTo(row.Admitted, row.Unknown),
-			Of: number(row.Planned-row.Missed) + inRuns(r, s, row), Peak: upTo(row.PeakInWindow, row.Unknown), Promise: promiseCell(row),
+			Of: number(row.Planned-row.Missed) + inRuns(r, s, row), Peak: row.peak(), Promise: promiseCell(row),
 		}
 		if row.idle() {
 			all = append(all, card{Limiter: limiterCell(row), Verdict: string(row.Verdict), Unsent: fmt.Sprintf("not sent (0 of %d)", row.Planned)})
@@ -112,33 +105,6 @@ func notesOf(r *Report, s *Scenario, rows []Row, columns []column) []pageNote {
 	return all
 }
 
-// findingsOf are all checks; where there is little room, those that did not hold.
-func findingsOf(r *Report, s *Scenario, a amount) []pageFinding {
-	var all []pageFinding
-	for _, f := range r.Findings {
-		if f.Scenario != s.Name || a < general && f.Verdict == scenarios.Pass {
-			continue
-		}
-		one := pageFinding{
-			Check: printable(f.Check), Limiter: limiterCell(Row{Limiter: f.Limiter, Control: f.Control}), Phase: printable(f.Phase),
-			Run: runCell(f.Run), Verdict: f.word(), Message: printable(f.Message),
-		}
-		for _, line := range f.Evidence {
-			one.Evidence = append(one.Evidence, printable(line))
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
-// runCell is the number of a run; empty for what is about all of them.
-func runCell(run int) string {
-	if run == 0 {
-		return ""
-	}
-	return strconv.Itoa(run)
-}
-
 // groupsOf are the pictures of a scenario.
 func groupsOf(r *Report, s *Scenario, id string, a amount) ([]group, error) {
 	subs := limitersOf(r, s)
@@ -148,13 +114,13 @@ func groupsOf(r *Report, s *Scenario, id string, a amount) ([]group, error) {
 		return drawnGroups(overTime)
 	}
 	overTime.add(timelineOf(s, subs, id+"-run", wholeRun), envelopeOf(s, subs, id))
-	single := group{Title: "Each limiter by itself", Folded: true}
-	if a == full {
+	apart := group{Title: "Each limiter by itself", Folded: true}
+	if a >= single {
 		for i, sub := range subs {
-			single.add(picturesOfOne(r, s, sub, id, i)...)
+			apart.add(picturesOfOne(r, s, sub, id, i)...)
 		}
 	}
-	return drawnGroups(overTime, edgesOf(s, id, subs), timesOf(r, s, subs, id), single)
+	return drawnGroups(overTime, edgesOf(s, id, subs), timesOf(r, s, subs, id), apart)
 }
 
 // timesOf are pictures of latency and lag, of all limiters.
@@ -258,7 +224,7 @@ func (g *group) draw() error {
 		if err != nil {
 			return err
 		}
-		f.Picture, f.Data = picture, f.Table()
+		f.Picture, f.Keys, f.Data = picture, f.Chart.Keys(), f.Table()
 	}
 	return nil
 }

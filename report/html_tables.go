@@ -56,9 +56,9 @@ func tablesOf(r *Report, s *Scenario, rows []Row, columns []column, a amount) []
 	}
 	if len(phasesOf(r, s)) > 1 {
 		heads, lines, left := byPhaseLines(r, s)
-		all = append(all, gridOf("By phase", heads, lines, left))
+		all = append(all, gridOf("By phase", heads, lines, left).toFront("verdict", 2))
 	}
-	if s.Runs > 1 {
+	if s.Runs > 1 && a == full {
 		all = append(all, byRun(r, s))
 	}
 	return append(all, costsOf(rows), scheduleOf(s), configurationOf(r, s))
@@ -67,12 +67,7 @@ func tablesOf(r *Report, s *Scenario, rows []Row, columns []column, a amount) []
 // verdictFirst are columns with the verdict beside the limiter, so that a narrow window
 // hides what follows from it instead.
 func verdictFirst(columns []column) []column {
-	i := slices.IndexFunc(columns, func(c column) bool { return c.head == "verdict" })
-	if i < 1 {
-		return columns
-	}
-	verdict := columns[i]
-	return slices.Insert(slices.Delete(slices.Clone(columns), i, i+1), 1, verdict)
+	return moved(columns, slices.IndexFunc(columns, func(c column) bool { return c.head == "verdict" }), 1)
 }
 
 // byRun has a line for each limiter and run.
@@ -88,7 +83,26 @@ func byRun(r *Report, s *Scenario) grid {
 			})
 		}
 	}
-	return gridOf("By run", heads, lines, []bool{0: true, 9: true})
+	return gridOf("By run", heads, lines, []bool{0: true, 9: true}).toFront("verdict", 2)
+}
+
+// toFront is a grid with the column of a head before the one at a place.
+func (g grid) toFront(head string, place int) grid {
+	at := slices.IndexFunc(g.Heads, func(h gridHead) bool { return h.Text == head })
+	g.Heads = moved(g.Heads, at, place)
+	for i, row := range g.Rows {
+		g.Rows[i] = moved(row, at, place)
+	}
+	return g
+}
+
+// moved is a list with what is at one place before what is at another.
+func moved[T any](list []T, from, to int) []T {
+	if from <= to {
+		return list
+	}
+	one := list[from]
+	return slices.Insert(slices.Delete(slices.Clone(list), from, from+1), to, one)
 }
 
 // costsOf is what decisions cost the server, with bars to compare by.

@@ -88,7 +88,8 @@ var counts = []metric{
 	{"first_admitted_us", "us", "the first admission, from the edge", func(r *Row) value { return maybe(r.FirstAdmittedUS) }},
 	{"last_admitted_us", "us", "the last admission, from the edge", func(r *Row) value { return maybe(r.LastAdmittedUS) }},
 	{"peak_in_window", "", "the most admitted in any trailing window, of the worst key", func(r *Row) value { return count(r.PeakInWindow) }},
-	{"peak_over_limit", "", "that as a multiple of the limit", func(r *Row) value { return maybe(r.PeakOverLimit) }},
+	{"peak_at_most", "", "the same if all of unknown fate had been admitted", func(r *Row) value { return count(max(r.PeakInWindow, r.PeakAtMost)) }},
+	{"peak_over_limit", "", "peak_in_window as a multiple of the limit", func(r *Row) value { return maybe(r.PeakOverLimit) }},
 	{"peak_in_short", "", "the most admitted in a thirtieth of the window", func(r *Row) value { return count(r.PeakInShort.Admitted) }},
 	{"crowd", "", "the most requests of all keys in a thirtieth of the window", func(r *Row) value { return count(r.Crowd) }},
 	{

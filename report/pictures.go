@@ -37,9 +37,26 @@ func limitersOf(r *Report, s *Scenario) []pictured {
 }
 
 // label names a limiter beside its line. Its name gives way to its peak.
-func (p pictured) label(peak int64) string {
-	return chart.Clip(p.name, fmt.Sprintf(", peak %d", peak))
+func (p pictured) label(peak string) string { return chart.Clip(p.name, ", peak "+peak) }
+
+// bound is the line of what a limiter may have admitted at most.
+func bound(points []chart.Point) chart.Line { return chart.Line{Points: points, Bound: true} }
+
+// named are the lines of the limiter at a place, in its look.
+func (p pictured) named(place int, lines []chart.Line) []chart.Line {
+	for i := range lines {
+		lines[i].Name, lines[i].Style = p.name, place
+		if lines[i].Bound {
+			lines[i].Name += atMostSuffix
+		}
+	}
+	return lines
 }
+
+const (
+	atMostSuffix = ", at most"
+	boundDoc     = " A thin line has all of unknown fate as if it had been admitted when it was planned."
+)
 
 func inWords(us float64) string {
 	return limiter.FormatDuration(time.Duration(math.Round(us)) * time.Microsecond)
@@ -76,13 +93,16 @@ func envelopeOf(s *Scenario, subs []pictured, id string) *chart.Chart {
 		if e == nil || len(e.SpanUS) == 0 || sub.shown.Planned == sub.shown.Missed {
 			continue
 		}
-		line := chart.Line{Name: sub.name, Style: i, Label: sub.label(sub.shown.PeakInWindow)}
-		for k, span := range e.SpanUS {
-			p := chart.Point{X: float64(span), Y: float64(e.Admitted[k])}
-			line.Points = append(line.Points, p)
+		lines := []chart.Line{{Label: sub.label(sub.shown.peak()), Points: e.points(e.Admitted)}}
+		if e.AtMost != nil {
+			lines = append(lines, bound(e.points(e.AtMost)))
+		}
+		c.Lines = append(c.Lines, sub.named(i, lines)...)
+	}
+	for _, line := range c.Lines {
+		for _, p := range line.Points {
 			least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
 		}
-		c.Lines = append(c.Lines, line)
 	}
 	if len(c.Lines) == 0 {
 		return nil
@@ -92,17 +112,30 @@ func envelopeOf(s *Scenario, subs []pictured, id string) *chart.Chart {
 		Name: "limit " + number(s.Limit.Max), Label: "2 × limit", Reference: true, Step: true,
 		Points: []chart.Point{{X: least, Y: limit}, {X: window, Y: limit}, {X: window * (1 + 1e-6), Y: 2 * limit}, {X: most, Y: 2 * limit}},
 	})
-	c.Doc += together(c.Lines)
+	c.Doc += explained(c.Lines)
 	c.X = chart.Durations("length of the interval", least, most, inWords)
 	c.Y = chart.Counts("admitted", top, whole)
 	c.Marks = []chart.Mark{{X: window, Label: "window " + limiter.FormatDuration(s.window())}}
 	return c
 }
 
+// explained says what is not plain from the lines of a picture.
+func explained(lines []chart.Line) string {
+	text := together(lines)
+	if slices.ContainsFunc(lines, func(l chart.Line) bool { return l.Bound }) {
+		text += boundDoc
+	}
+	return text
+}
+
 // together names lines that lie on each other, of which only the last is seen.
 func together(lines []chart.Line) string {
+	const few = 4
 	var groups [][]chart.Line
 	for _, l := range lines {
+		if l.Bound {
+			continue
+		}
 		i := slices.IndexFunc(groups, func(g []chart.Line) bool { return slices.Equal(g[0].Points, l.Points) })
 		if i < 0 {
 			groups = append(groups, []chart.Line{l})
@@ -112,13 +145,17 @@ func together(lines []chart.Line) string {
 	}
 	text := ""
 	for _, g := range groups {
-		if len(g) > 1 && len(g[0].Points) > 0 {
-			var names []string
-			for _, l := range g {
-				names = append(names, l.Name)
-			}
-			text += " " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " share one line."
+		if len(g) == 1 || len(g[0].Points) == 0 {
+			continue
 		}
+		var names []string
+		for _, l := range g {
+			names = append(names, l.Name)
+		}
+		if len(names) > few {
+			names = append(names[:few-1], fmt.Sprintf("%d others", len(names)-few+1))
+		}
+		text += " On one line: " + strings.Join(names, "; ") + "."
 	}
 	return text
 }

@@ -13,12 +13,16 @@ import (
 func timelineOf(s *Scenario, subs []pictured, id string, of func(*Row) *Stretch) *chart.Chart {
 	c := &chart.Chart{ID: id, Title: "Admission timeline", Doc: "The most admitted to one client in the window that ends at each instant, against the limit."}
 	limit := float64(s.Limit.Max)
-	x, top, ok := overTime(c, s, subs, func(sub pictured) (chart.Line, bool) {
+	x, top, ok := overTime(c, s, subs, func(sub pictured) []chart.Line {
 		stretch := of(sub.course)
 		if stretch == nil {
-			return chart.Line{}, false
+			return nil
 		}
-		return chart.Line{Label: sub.label(peakOf(stretch)), Points: stretch.held(stretch.PeakInWindow)}, true
+		lines := []chart.Line{{Label: sub.label(stretch.peak()), Points: stretch.held(stretch.PeakInWindow)}}
+		if stretch.PeakAtMost != nil {
+			lines = append(lines, bound(stretch.held(stretch.PeakAtMost)))
+		}
+		return lines
 	})
 	if !ok {
 		return nil
@@ -34,9 +38,12 @@ func timelineOf(s *Scenario, subs []pictured, id string, of func(*Row) *Stretch)
 // lateness is the picture of how late requests were sent; nil in virtual time.
 func lateness(s *Scenario, subs []pictured, id string) *chart.Chart {
 	c := &chart.Chart{ID: id + "-late", Title: "Lag of the generator over time", Doc: "The latest that a request was sent, by when it was planned.", Height: 200}
-	_, top, ok := overTime(c, s, subs, func(sub pictured) (chart.Line, bool) {
+	_, top, ok := overTime(c, s, subs, func(sub pictured) []chart.Line {
 		run := wholeRun(sub.course)
-		return chart.Line{Points: run.held(run.LagUS)}, run.LagUS != nil
+		if run.LagUS == nil {
+			return nil
+		}
+		return []chart.Line{{Points: run.held(run.LagUS)}}
 	})
 	if !ok {
 		return nil
@@ -45,28 +52,26 @@ func lateness(s *Scenario, subs []pictured, id string) *chart.Chart {
 	return c
 }
 
-// overTime draws a line for each limiter that has one, over the time that all of them
+// overTime draws the lines of each limiter, over the time that all of them
 // take, and returns that and the highest point; not ok if there are none.
-func overTime(c *chart.Chart, s *Scenario, subs []pictured, of func(pictured) (chart.Line, bool)) (x chart.Axis, top float64, ok bool) {
+func overTime(c *chart.Chart, s *Scenario, subs []pictured, of func(pictured) []chart.Line) (x chart.Axis, top float64, ok bool) {
 	least, most := math.Inf(1), math.Inf(-1)
 	for i, sub := range subs {
 		if sub.course == nil {
 			continue
 		}
-		line, ok := of(sub)
-		if !ok {
-			continue
+		for _, line := range sub.named(i, of(sub)) {
+			line.Step = true
+			for _, p := range line.Points {
+				least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
+			}
+			c.Lines = append(c.Lines, line)
 		}
-		line.Name, line.Style, line.Step = sub.name, i, true
-		for _, p := range line.Points {
-			least, most, top = min(least, p.X), max(most, p.X), max(top, p.Y)
-		}
-		c.Lines = append(c.Lines, line)
 	}
 	if len(c.Lines) == 0 {
 		return c.X, 0, false
 	}
-	c.Doc += together(c.Lines)
+	c.Doc += explained(c.Lines)
 	if s.Runs > 1 {
 		c.Doc += " Of several runs, the one with the highest peak of each limiter."
 	}
@@ -80,11 +85,17 @@ func setTime(c *chart.Chart, s *Scenario, least, most float64) {
 	c.Marks, c.Bands = edgesBetween(s, c.X), bandsOf(s, c.X)
 }
 
-func peakOf(s *Stretch) int64 {
-	if s.PeakInWindow == nil {
+// peak is the most in a window that ends in a stretch, and what it may have been.
+func (s *Stretch) peak() string {
+	sure := highestOf(s.PeakInWindow)
+	return upTo(sure, max(0, highestOf(s.PeakAtMost)-sure))
+}
+
+func highestOf(list []int64) int64 {
+	if list == nil {
 		return 0
 	}
-	return slices.Max(s.PeakInWindow)
+	return slices.Max(list)
 }
 
 // points are a list of numbers at the instants of a stretch.

@@ -44,6 +44,9 @@ func (row *Row) plus(o Row) {
 	row.Crowd = max(row.Crowd, o.Crowd)
 	row.FirstAdmittedUS = either(row.FirstAdmittedUS, o.FirstAdmittedUS, lower)
 	row.LastAdmittedUS = either(row.LastAdmittedUS, o.LastAdmittedUS, higher)
+	if row.PeakAtMost != 0 || o.PeakAtMost != 0 {
+		row.PeakAtMost = max(row.PeakInWindow, row.PeakAtMost, o.PeakInWindow, o.PeakAtMost)
+	}
 	row.PeakInWindow = max(row.PeakInWindow, o.PeakInWindow)
 	row.PeakOverLimit = either(row.PeakOverLimit, o.PeakOverLimit, higher)
 	row.PeakInShort.Admitted = max(row.PeakInShort.Admitted, o.PeakInShort.Admitted)

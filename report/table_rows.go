@@ -270,6 +270,11 @@ func upTo(n, unknown int64) string {
 	return fmt.Sprintf("%d to %d", n, n+unknown)
 }
 
+// peak is the most in a window, and what it may have been.
+func (row *Row) peak() string {
+	return upTo(row.PeakInWindow, max(0, row.PeakAtMost-row.PeakInWindow))
+}
+
 // retried reports whether clients of a scenario sent anything again.
 func retried(r *Report, s *Scenario) bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Scenario == s.Name && row.Wanted != 0 && row.Wanted != row.Planned })
@@ -303,7 +308,7 @@ func decimals(rate float64) int {
 
 func peakCell(row Row) string {
 	if row.PeakOverLimit == nil || row.Unknown > 0 {
-		return upTo(row.PeakInWindow, row.Unknown)
+		return row.peak()
 	}
 	return fmt.Sprintf("%d (%.2f×)", row.PeakInWindow, *row.PeakOverLimit)
 }

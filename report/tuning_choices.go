@@ -152,9 +152,18 @@ func lowered(s string) string {
 	return string(unicode.ToLower(r)) + s[size:]
 }
 
-// decisive are the codes of reasons for which nothing is recommended; others are of what its
-// figures are worth.
-var decisive = []string{"interrupted", "torn-log", "one-client", "no-ordinary", "too-short", "no-algorithm", "no-limit"}
+// The codes of reasons for which nothing is recommended; others are of what figures are worth.
+const (
+	CodeInterrupted = "interrupted"
+	CodeTornLog     = "torn-log"
+	CodeOneClient   = "one-client"
+	CodeNoOrdinary  = "no-ordinary"
+	CodeTooShort    = "too-short"
+	CodeNoAlgorithm = "no-algorithm"
+	CodeNoLimit     = "no-limit"
+)
+
+var decisive = []string{CodeInterrupted, CodeTornLog, CodeOneClient, CodeNoOrdinary, CodeTooShort, CodeNoAlgorithm, CodeNoLimit}
 
 // nothingChosen says why nothing is recommended.
 func (t *Tuning) nothingChosen() string {

@@ -11,6 +11,8 @@ import (
 // one request and three units.
 type Measures struct {
 	Planned, Admitted, Denied, Errored, Unknown, Missed int64
+	// UnknownUnits is what those of Unknown may have taken.
+	UnknownUnits int64
 	// Excused are those of Errored and Unknown that a fault of the scenario explains.
 	Excused int64
 	// Wanted are the planned requests that are no retries.

@@ -12,10 +12,11 @@ type Profile struct {
 	Timeline []Stretch
 }
 
-// Burst is the most that was admitted to one client in any interval (t-Span, t].
+// Burst is the most that was admitted to one client in any interval (t-Span, t]; AtMost is
+// the same as if all of unknown fate had been admitted when it was planned.
 type Burst struct {
-	Span     time.Duration
-	Admitted int64
+	Span             time.Duration
+	Admitted, AtMost int64
 }
 
 // Stretch is a part of a run in bins of equal width; bin i is [From+i*Width,
@@ -32,8 +33,8 @@ type Bin struct {
 	// instant that was planned for them.
 	Admitted, Denied, Failed int64
 	// Peak is the most admitted to one client in the trailing window of any instant of
-	// the bin.
-	Peak int64
+	// the bin; PeakAtMost is the same as if all of unknown fate had been admitted.
+	Peak, PeakAtMost int64
 	// Lag is how late a request that was planned for the bin was sent, at the most.
 	Lag time.Duration
 }

@@ -65,7 +65,7 @@ func TestEachWindowHasToFitTheLog(t *testing.T) {
 		c := usual(written(t, logOf(traffic(4, 60, 2))))
 		c.Windows = windows
 		d := tuned(t, c).Document
-		if d.Verdict != scenarios.Pass || !slices.Contains(codes(d), "too-short") || d.Recommended == nil || d.Recommended.Policy.WindowUS != 10e6 {
+		if d.Verdict != scenarios.Pass || !slices.Contains(codes(d), "long-window") || d.Recommended == nil || d.Recommended.Policy.WindowUS != 10e6 {
 			t.Errorf("%v: verdict %s, %v, recommended %+v", windows, d.Verdict, codes(d), d.Recommended)
 		}
 	}

@@ -1,11 +1,13 @@
 package tuning
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/simulator"
 	"github.com/rlbench/rlbench/scenarios/trace"
 )
@@ -29,10 +31,18 @@ type Config struct {
 	// Spread says where within a second requests came, where nobody knows. All are tried.
 	Spread trace.Spread
 	Seed   uint64
+	// MostEvents is how many requests of the riskiest windows a scenario is made of; 0 means
+	// a million.
+	MostEvents int
 	// Measured is what keys take of Redis.
 	Measured []report.MeasuredKey
 	// Progress is told what is being done, and how much of how much is; nil tells nobody.
 	Progress func(what string, done, total int64)
+}
+
+// mostEvents is how many requests a scenario is made of, at the most.
+func (c *Config) mostEvents() int {
+	return min(cmp.Or(c.MostEvents, 1_000_000), scenarios.MaxArrivals)
 }
 
 // Validate reports everything that is wrong with what is asked.
@@ -50,6 +60,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Heavy < 0 {
 		errs = append(errs, fmt.Errorf("heavy %d: want a peak from 1 on, or 0 to look for a gap", c.Heavy))
+	}
+	if c.MostEvents < 0 {
+		errs = append(errs, fmt.Errorf("events %d: want 1 or more, or 0 for a million", c.MostEvents))
 	}
 	if len(c.Files) == 0 {
 		errs = append(errs, errors.New("no log is named"))

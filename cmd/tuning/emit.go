@@ -22,7 +22,7 @@ var emits = []struct {
 	{"nginx.conf", "limit_req of nginx, to be included in its http { }", fromTemplate(nginxText)},
 	{"envoy.yaml", "configuration of Envoy's ratelimit service", fromTemplate(envoyText)},
 	{"riskiest.yaml", "a scenario that replays the riskiest window; its first lines say how to run it", fromTemplate(scenarioText)},
-	{"riskiest.csv", "its requests, by clients that nobody can be told from", func(b *bytes.Buffer, v *view) error { return writeEvents(b, v.events) }},
+	{"riskiest.csv", "its requests, by clients that nobody can be told from", func(b *bytes.Buffer, v *view) error { return writeEvents(b, v.Events) }},
 }
 
 // Emitted are the names of the files that Emit makes.
@@ -65,7 +65,9 @@ type view struct {
 	Envoy      envoyView
 	Expected   []expected
 
-	events []Event
+	Events   []Event
+	Riskiest int64 // requests in its two windows
+	Left     bool  // some of them are no events
 }
 
 func viewOf(t *report.Tuning, riskiest []Event) (*view, error) {
@@ -75,7 +77,10 @@ func viewOf(t *report.Tuning, riskiest []Event) (*view, error) {
 	p := t.Recommended.Policy
 	v := &view{
 		Policy: p, Limit: limiter.Limit{Max: p.Limit, Window: micros(p.WindowUS)}, Window: limiter.FormatDuration(micros(p.WindowUS)),
-		Why: oneLine(t.Recommended.Why), Price: oneLine(t.Recommended.Price), Command: oneLine(strings.Join(t.Command, " ")), events: riskiest,
+		Why: oneLine(t.Recommended.Why), Price: oneLine(t.Recommended.Price), Command: oneLine(strings.Join(t.Command, " ")), Events: riskiest,
+	}
+	if t.Riskiest != nil {
+		v.Riskiest, v.Left = t.Riskiest.Requests, t.Riskiest.Requests > int64(len(riskiest))
 	}
 	v.Budgets, v.Untold = budgetsOf(t)
 	v.Nginx, v.Envoy = nginxOf(t, v), envoyOf(v.Limit)

@@ -14,14 +14,6 @@ import (
 	"github.com/rlbench/rlbench/report"
 )
 
-// Event is a request of the riskiest window, for a scenario.
-type Event struct {
-	At     int64  // µs since 1970
-	Holder uint32 // whose budget it takes from: a client, a network, or a client on a route
-	Route  string
-	Status uint16
-}
-
 // expected is what an algorithm makes of the events, beginning with nothing.
 type expected struct {
 	Algorithm      string
@@ -100,7 +92,9 @@ const scenarioText = `# Replays two windows of the log, in which one client aske
 # makes of it is known, as it begins with nothing. Prove it on a Redis with
 #   rlbench run riskiest.yaml -a {{list .Expected}} --redis redis://localhost:6379
 # and by the clock of that Redis with --clock server, in {{.Window}} and as much again.
-version: 1
+{{if .Left}}# There are {{.Riskiest}} requests in the two windows, more than a scenario takes: these are
+# {{len .Events}} of the client that asked for most, around the moment when it did.
+{{end}}version: 1
 name: riskiest
 description: The riskiest window of a log, as it came.
 limit: {{.Limit}}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/report"
-	"github.com/rlbench/rlbench/scenarios"
 	"github.com/rlbench/rlbench/scenarios/simulator"
 	"github.com/rlbench/rlbench/scenarios/trace"
 )
@@ -45,14 +44,15 @@ func (s *study) risk(ctx context.Context) error {
 	}
 	p := s.worst(window, key)
 	var mine []int64 // since the key had been idle for long enough for nothing older to matter
-	var all []Event
-	total, holders := int64(0), map[uint64]uint32{}
+	kept := events{most: s.mostEvents(), peak: p.by.At}
+	holders := map[uint64]uint32{}
 	err := s.play(ctx, s.Config, "looking at the riskiest window", s.Spread, func(events []simulator.Event, requests []trace.Request) error {
 		for i, e := range events {
 			if e.At >= p.until {
 				break
 			}
-			if key.Of(&e) == key.Of(&p.by) {
+			own := key.Of(&e) == key.Of(&p.by)
+			if own {
 				if n := len(mine); n > 0 && e.At-mine[n-1] > 2*p.window {
 					mine = mine[:0]
 				}
@@ -61,9 +61,7 @@ func (s *study) risk(ctx context.Context) error {
 			if e.At < p.from {
 				continue
 			}
-			if total++; total <= mostEvents {
-				all = append(all, Event{At: e.At, Holder: holderOf(holders, key.Of(&e)), Route: s.routes[e.Route], Status: requests[i].Status})
-			}
+			kept.add(Event{At: e.At, Holder: holderOf(holders, key.Of(&e)), Route: s.routes[e.Route], Status: requests[i].Status}, own)
 		}
 		return nil
 	})
@@ -74,12 +72,9 @@ func (s *study) risk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.Requests, s.doc.Riskiest, s.events = total, r, all
+	r.Requests, s.doc.Riskiest, s.events = kept.total, r, kept.chosen()
 	return nil
 }
-
-// mostEvents are kept for a scenario.
-const mostEvents = min(1_000_000, scenarios.MaxArrivals)
 
 // holderOf numbers who has a budget, in the order of appearance.
 func holderOf(known map[uint64]uint32, key uint64) uint32 {

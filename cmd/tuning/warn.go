@@ -18,7 +18,7 @@ func (s *study) warn() {
 	unsure := func(code, message, hint string) {
 		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
 		doc.Verdict = scenarios.Inconclusive
-		if code != "interrupted" && code != "torn-log" { // then it is of what was read
+		if code != report.CodeInterrupted && code != report.CodeTornLog { // then it is of what was read
 			empty = true
 			doc.Recommended, doc.RunnerUp, doc.Rest = nil, nil, []report.Choice{}
 		}
@@ -27,17 +27,17 @@ func (s *study) warn() {
 		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
 	}
 	if doc.Interrupted && s.left {
-		unsure("interrupted", "interrupted before everything was found out", "run it again and let it finish")
+		unsure(report.CodeInterrupted, "interrupted before everything was found out", "run it again and let it finish")
 	} else if doc.Interrupted {
-		unsure("interrupted", fmt.Sprintf("interrupted after %d requests", l.Requests), "run it again and let it finish")
+		unsure(report.CodeInterrupted, fmt.Sprintf("interrupted after %d requests", l.Requests), "run it again and let it finish")
 	}
 	if s.torn != nil {
-		unsure("torn-log", fmt.Sprintf("not all of the log could be read, and figures are of %d requests: %v", l.Requests, s.torn), "give the whole file")
+		unsure(report.CodeTornLog, fmt.Sprintf("not all of the log could be read, and figures are of %d requests: %v", l.Requests, s.torn), "give the whole file")
 	}
 	if l.Clients == 1 {
-		unsure("one-client", fmt.Sprintf("all %d requests are of one client: there is nobody to tell it from", l.Requests), "if a proxy is in front, log the address that it forwards; --format '$http_x_forwarded_for ...'")
+		unsure(report.CodeOneClient, fmt.Sprintf("all %d requests are of one client: there is nobody to tell it from", l.Requests), "if a proxy is in front, log the address that it forwards; --format '$http_x_forwarded_for ...'")
 	} else if s.ordinary == 0 {
-		unsure("no-ordinary", fmt.Sprintf("all %d clients are heavy: each asks for more than %d in a window", l.Clients, doc.Heavy.Above), "raise --heavy, or leave it out")
+		unsure(report.CodeNoOrdinary, fmt.Sprintf("all %d clients are heavy: each asks for more than %d in a window", l.Clients, doc.Heavy.Above), "raise --heavy, or leave it out")
 	}
 	s.warnOfWindows(unsure, warn)
 	if doc.Recommended == nil && !empty {
@@ -77,10 +77,10 @@ func (s *study) warnOfWindows(unsure, warn func(code, message, hint string)) {
 	span := s.doc.Log.Until.Sub(s.doc.Log.From).Round(time.Millisecond)
 	message := fmt.Sprintf("the log is of %s, which is less than two windows of %s", span, strings.Join(long, " or "))
 	if len(long) == len(s.Windows) {
-		unsure("too-short", message, "give a longer log, or a shorter --window")
+		unsure(report.CodeTooShort, message, "give a longer log, or a shorter --window")
 		return
 	}
-	warn("too-short", message+": nothing of the kind is recommended", "give a longer log")
+	warn("long-window", message+": nothing of the kind is recommended", "give a longer log")
 }
 
 // whyNothing tells why no policy is recommended, though there is enough of a log.
@@ -90,9 +90,9 @@ func (s *study) whyNothing(unsure func(code, message, hint string)) {
 		for _, c := range rest {
 			all = append(all, c.Policy.Algorithm+": "+strings.ToLower(c.Against[:1])+strings.TrimSuffix(c.Against[1:], "."))
 		}
-		unsure("no-algorithm", "no algorithm of those that were tried is fit for this traffic: "+strings.Join(all, "; "), "try all of them, without --algorithm; or allow for more --memory")
+		unsure(report.CodeNoAlgorithm, "no algorithm of those that were tried is fit for this traffic: "+strings.Join(all, "; "), "try all of them, without --algorithm; or allow for more --memory")
 		s.doc.Rest = rest
 		return
 	}
-	unsure("no-limit", fmt.Sprintf("no limit up to %d leaves %s of ordinary clients untouched", s.Limits[len(s.Limits)-1], s.doc.Asked.Share()), "give higher --limits, or a lower --untouched")
+	unsure(report.CodeNoLimit, fmt.Sprintf("no limit up to %d leaves %s of ordinary clients untouched", s.Limits[len(s.Limits)-1], s.doc.Asked.Share()), "give higher --limits, or a lower --untouched")
 }

@@ -38,6 +38,9 @@ type Line struct {
 	Points []Point
 	// Step holds each value until the next point, instead of leading to it.
 	Step bool
+	// Bound is how far another line of the same Style may be off: it is drawn thin, and
+	// has no label.
+	Bound bool
 	// Reference is a line to compare with, such as a limit: it is drawn thin and grey,
 	// with its name at its left end.
 	Reference bool

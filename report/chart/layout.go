@@ -12,7 +12,7 @@ import (
 // The edges of the plot in a picture; its right one leaves room for labels of lines.
 const (
 	plotLeft   = 64.0
-	labelWidth = 176.0
+	labelWidth = 220.0
 	plotRight  = Width - labelWidth - 8
 	plotTop    = 34.0
 	footer     = 44.0 // under the plot
@@ -67,11 +67,7 @@ func (c *Chart) layout() *drawing {
 	d.marks(x)
 	d.bars(x, y)
 	for _, l := range c.Lines {
-		class := fmt.Sprintf("line s%d", l.Style%styles)
-		if l.Reference {
-			class = "line ref"
-		}
-		d.Paths = append(d.Paths, path{class, trace(thin(l.Points, c.X), l.Step, x, y)})
+		d.Paths = append(d.Paths, path{l.class(), trace(thin(l.Points, c.X), l.Step, x, y)})
 	}
 	d.label(y, bottom)
 	for _, l := range c.Lines {
@@ -79,11 +75,19 @@ func (c *Chart) layout() *drawing {
 			above := y(l.Points[0].Y) - 5
 			if above < plotTop+lineHeight/2 { // where marks have their labels
 				above += lineHeight + 5
+				if d.banded(x, plotLeft+2*between+widthOf(l.Name)) {
+					above += lineHeight
+				}
 			}
 			d.Labels = append(d.Labels, text{num(plotLeft + 6), num(above), "tref", l.Name})
 		}
 	}
 	return d
+}
+
+// banded reports whether the label of a band begins left of an x.
+func (d *drawing) banded(x func(float64) float64, end float64) bool {
+	return slices.ContainsFunc(d.Chart.Bands, func(b Band) bool { return b.Label != "" && x(b.From) < end })
 }
 
 // num is a coordinate with a tenth of a unit.
@@ -182,7 +186,7 @@ func (d *drawing) label(y func(float64) float64, bottom float64) {
 	}
 	var ends []end
 	for _, l := range d.Lines {
-		if len(l.Points) == 0 || l.Reference && l.Label == "" {
+		if len(l.Points) == 0 || l.Bound || l.Reference && l.Label == "" {
 			continue
 		}
 		e := end{y(l.Points[len(l.Points)-1].Y), fmt.Sprintf("t%d", l.Style%styles), cmp.Or(l.Label, l.Name)}

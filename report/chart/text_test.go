@@ -9,10 +9,10 @@ func TestClip(t *testing.T) {
 	for _, row := range []struct{ text, ending, want string }{
 		{"fixed", ", peak 200", "fixed, peak 200"},
 		{"", ", peak 200", ", peak 200"},
-		{"a-limiter-with-a-long-name", ", peak 1234", "a-limiter-with…, peak 1234"},
+		{"a-limiter-with-a-long-name", ", peak 1234", "a-limiter-with-a-long…, peak 1234"},
 		{strings.Repeat("i", 25), "", strings.Repeat("i", 25)},
-		{strings.Repeat("W", 25), "", strings.Repeat("W", 13) + "…"},
-		{strings.Repeat("漢", 25), "", strings.Repeat("漢", 13) + "…"},
+		{strings.Repeat("W", 25), "", strings.Repeat("W", 17) + "…"},
+		{strings.Repeat("漢", 25), "", strings.Repeat("漢", 16) + "…"},
 		{"e" + strings.Repeat("\u0301", 99), "", "e" + strings.Repeat("\u0301", 99)},
 	} {
 		got := Clip(row.text, row.ending)

@@ -36,7 +36,7 @@ func expectation(c *Case, j *scenarios.Judgement, check scenarios.Check) scenari
 		f.Message = fmt.Sprintf("%s has no sample of %s", c.Name, check.Metric)
 		return f
 	}
-	high, _ := withUnknown(m, unknownUnits(c)).Measure(check.Metric)
+	high, _ := withUnknown(m).Measure(check.Metric)
 	f.Message = fmt.Sprintf("%s: %s is %s, expected %s %s", c.Name, check.Metric, interval(low, high), check.Op, expected)
 	held := check.Holds(low, expected)
 	// Between the ends lies a value that decides an equality the other way.
@@ -57,11 +57,11 @@ func expectation(c *Case, j *scenarios.Judgement, check scenarios.Check) scenari
 
 // withUnknown is what the measures would be if everything of unknown fate had
 // counted.
-func withUnknown(m scenarios.Measures, units int64) scenarios.Measures {
+func withUnknown(m scenarios.Measures) scenarios.Measures {
 	m.Admitted += m.Unknown
 	m.Denied += m.Unknown
-	m.PeakInWindow += units
-	m.PeakInShort += units
+	m.PeakInWindow += m.UnknownUnits
+	m.PeakInShort += m.UnknownUnits
 	m.WrongAdmissions += m.Unknown
 	m.WrongDenials += m.Unknown
 	return m

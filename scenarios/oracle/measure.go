@@ -73,7 +73,7 @@ func tally(c *Case, j *scenarios.Judgement) [][]int32 {
 		arrival := c.Plan.Arrivals[i]
 		phase := &j.Phases[arrival.Phase]
 		for _, m := range []*scenarios.Measures{&j.Measures, &phase.Measures} {
-			count(m, result)
+			count(m, result, arrival.Cost)
 			if (result.Outcome == scenarios.Errored || result.Outcome == scenarios.Unknown) && onPurpose(c, result) {
 				m.Excused++
 			}
@@ -191,7 +191,7 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-func count(m *scenarios.Measures, r scenarios.Result) {
+func count(m *scenarios.Measures, r scenarios.Result, cost int64) {
 	m.Planned++
 	switch r.Decision.Source {
 	case limiter.SourceFailOpen:
@@ -212,6 +212,7 @@ func count(m *scenarios.Measures, r scenarios.Result) {
 		m.Errored++
 	case scenarios.Unknown:
 		m.Unknown++
+		m.UnknownUnits += cost
 	case scenarios.Missed:
 		m.Missed++
 	}

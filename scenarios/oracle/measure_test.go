@@ -129,6 +129,9 @@ func TestMeasuresMatchTheirDefinitions(t *testing.T) {
 					scenarios.Admitted: &want.Admitted, scenarios.Denied: &want.Denied, scenarios.Errored: &want.Errored,
 					scenarios.Unknown: &want.Unknown, scenarios.Missed: &want.Missed,
 				}[e.outcome]++
+				if e.outcome == scenarios.Unknown {
+					want.UnknownUnits += e.cost
+				}
 			}
 			want.Limit, want.ShortSpan = l.Max, 33*us
 			want.PeakInWindow, want.PeakInShort = definedPeak(events, ms, phase), definedPeak(events, 33*us, phase)

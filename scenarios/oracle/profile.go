@@ -11,45 +11,90 @@ import (
 // Profile is how a case went over time. It is for pictures: no verdict depends on it.
 func Profile(c *Case) *scenarios.Profile {
 	window := c.Plan.Limit.Window
-	p := &scenarios.Profile{}
+	p := profile{&scenarios.Profile{}}
 	for _, span := range spans(window) {
 		p.Envelope = append(p.Envelope, scenarios.Burst{Span: span})
 	}
 	if c.Results == nil {
-		return p
+		return p.Profile
 	}
 	begin, end, any := extent(c)
 	if !any {
-		return p
+		return p.Profile
 	}
 	whole := stretchOver(begin, end, window)
 	p.Timeline = append([]scenarios.Stretch{whole}, aroundEdges(c, whole)...)
 	fill(c, p.Timeline)
-	var admitted []decided // of a client at a time: all at once would take much memory
-	for _, places := range admittedTo(c) {
-		admitted = decisions(c, places, admitted[:0])
-		inOrder(admitted)
-		for i := range p.Envelope {
-			b := &p.Envelope[i]
-			b.Admitted = max(b.Admitted, peak(admitted, b.Span))
+	var known []decided // of a client at a time: all at once would take much memory
+	for _, client := range clientsOf(c) {
+		known = decisions(c, client.admitted, known[:0])
+		inOrder(known)
+		if len(client.unknown) == 0 {
+			p.raise(known, c.Edge, window, sure, atMost)
+			continue
 		}
-		for i := range p.Timeline {
-			trailing(&p.Timeline[i], admitted, c.Edge, window)
-		}
+		p.raise(known, c.Edge, window, sure)
+		known = unknownOf(c, client.unknown, known)
+		inOrder(known)
+		p.raise(known, c.Edge, window, atMost)
 	}
-	return p
+	return p.Profile
 }
 
-// admittedTo are the places of what was admitted to each client.
-func admittedTo(c *Case) [][]int32 {
-	clients := make([][]int32, c.Plan.Keys)
+// profile is one to be filled.
+type profile struct{ *scenarios.Profile }
+
+// figure is one of the figures of spans and bins.
+type figure struct {
+	burst func(*scenarios.Burst) *int64
+	bin   func(*scenarios.Bin) *int64
+}
+
+var (
+	sure   = figure{func(b *scenarios.Burst) *int64 { return &b.Admitted }, func(b *scenarios.Bin) *int64 { return &b.Peak }}
+	atMost = figure{func(b *scenarios.Burst) *int64 { return &b.AtMost }, func(b *scenarios.Bin) *int64 { return &b.PeakAtMost }}
+)
+
+// raise raises figures to what a client had admitted.
+func (p profile) raise(admitted []decided, edge time.Time, window time.Duration, figures ...figure) {
+	for i := range p.Envelope {
+		most := peak(admitted, p.Envelope[i].Span)
+		for _, f := range figures {
+			n := f.burst(&p.Envelope[i])
+			*n = max(*n, most)
+		}
+	}
+	for i := range p.Timeline {
+		trailing(&p.Timeline[i], admitted, edge, window, figures)
+	}
+}
+
+// history are the places of the requests of a client.
+type history struct{ admitted, unknown []int32 }
+
+// clientsOf are the histories of all clients.
+func clientsOf(c *Case) []history {
+	clients := make([]history, c.Plan.Keys)
 	for i, r := range c.Results.All() {
-		if r.Outcome == scenarios.Admitted {
-			key := c.Plan.Arrivals[i].Key
-			clients[key] = append(clients[key], int32(i))
+		mine := &clients[c.Plan.Arrivals[i].Key]
+		switch r.Outcome {
+		case scenarios.Admitted:
+			mine.admitted = append(mine.admitted, int32(i))
+		case scenarios.Unknown:
+			mine.unknown = append(mine.unknown, int32(i))
 		}
 	}
 	return clients
+}
+
+// unknownOf appends requests of unknown fate, as if they had been admitted when they were
+// planned.
+func unknownOf(c *Case, places []int32, all []decided) []decided {
+	for _, i := range places {
+		a := c.Plan.Arrivals[i]
+		all = append(all, decided{at: c.Edge.Add(a.At).UnixMicro(), cost: a.Cost, admitted: true, phase: a.Phase})
+	}
+	return all
 }
 
 // spans are ten a decade, evenly on a logarithmic scale and rounded to two digits, with
@@ -127,7 +172,7 @@ func fill(c *Case, timeline []scenarios.Stretch) {
 
 // trailing raises the peaks of bins to what a client has in its trailing window: at the
 // start of a bin, and at each of its admissions.
-func trailing(s *scenarios.Stretch, admitted []decided, edge time.Time, window time.Duration) {
+func trailing(s *scenarios.Stretch, admitted []decided, edge time.Time, window time.Duration, figures []figure) {
 	w, width := window.Microseconds(), s.Width.Microseconds()
 	start := edge.Add(s.From).UnixMicro()
 	next, oldest, units := 0, 0, int64(0)
@@ -149,6 +194,9 @@ func trailing(s *scenarios.Stretch, admitted []decided, edge time.Time, window t
 			leave(admitted[next].at)
 			most = max(most, units)
 		}
-		s.Bins[i].Peak = max(s.Bins[i].Peak, most)
+		for _, f := range figures {
+			n := f.bin(&s.Bins[i])
+			*n = max(*n, most)
+		}
 	}
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // definedTrailing is the most units of one key in (t-ms, t] for some t in [from, until).
-func definedTrailing(events []event, from, until time.Duration) int64 {
+func definedTrailing(events []event, from, until time.Duration, counted ...scenarios.Outcome) int64 {
 	var most int64
 	for key := range int32(3) {
 		for t := from; t < until; t += us {
 			var units int64
 			for _, e := range events {
-				if e.outcome == scenarios.Admitted && e.key == key && e.at > t-ms && e.at <= t {
+				if slices.Contains(counted, e.outcome) && e.key == key && e.at > t-ms && e.at <= t {
 					units += e.cost
 				}
 			}
@@ -30,20 +30,35 @@ func definedTrailing(events []event, from, until time.Duration) int64 {
 	return most
 }
 
+// allAdmitted are events as if all of unknown fate had been admitted.
+func allAdmitted(events []event) []event {
+	all := slices.Clone(events)
+	for i := range all {
+		if all[i].outcome == scenarios.Unknown {
+			all[i].outcome = scenarios.Admitted
+		}
+	}
+	return all
+}
+
 func TestProfilesMatchTheirDefinitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, events := draw(t)
 		c := caseOf(l, events...)
 		p := oracle.Profile(c)
 		for _, b := range p.Envelope {
-			if want := definedPeak(events, b.Span, -1); b.Admitted != want {
-				t.Errorf("most admitted in %s is %d, want %d", b.Span, b.Admitted, want)
+			low, high := definedPeak(events, b.Span, -1), definedPeak(allAdmitted(events), b.Span, -1)
+			if b.Admitted != low || b.AtMost != high {
+				t.Errorf("most admitted in %s is %d to %d, want %d to %d", b.Span, b.Admitted, b.AtMost, low, high)
 			}
 		}
 		for _, s := range p.Timeline {
 			for i, got := range s.Bins {
 				from := s.From + time.Duration(i)*s.Width
-				want := scenarios.Bin{Peak: definedTrailing(events, from, from+s.Width)}
+				want := scenarios.Bin{
+					Peak:       definedTrailing(events, from, from+s.Width, scenarios.Admitted),
+					PeakAtMost: definedTrailing(events, from, from+s.Width, scenarios.Admitted, scenarios.Unknown),
+				}
 				for _, e := range events {
 					if e.at < from || e.at >= from+s.Width {
 						continue
@@ -109,10 +124,10 @@ func TestEdgesAreLookedAtClosely(t *testing.T) {
 	}
 	s := p.Timeline[at]
 	before, after := s.Bins[len(s.Bins)/2-1], s.Bins[len(s.Bins)/2]
-	if want := (scenarios.Bin{Admitted: 5, Peak: 5}); before != want {
+	if want := (scenarios.Bin{Admitted: 5, Peak: 5, PeakAtMost: 5}); before != want {
 		t.Errorf("before the edge: %+v, want %+v", before, want)
 	}
-	if want := (scenarios.Bin{Denied: 5, Peak: 5}); after != want {
+	if want := (scenarios.Bin{Denied: 5, Peak: 5, PeakAtMost: 5}); after != want {
 		t.Errorf("after the edge: %+v, want %+v", after, want)
 	}
 }

@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/rlbench/rlbench/report"
+)
+
+// document is what was saved: a result of run, or what another command writes.
+type document struct {
+	name           string
+	what           string // it is; "" for a result of run
+	*report.Report        // nil if it is something else
+	sinks          func(*app, *runOptions) (sinks, error)
+}
+
+// otherDocuments are those that are no results of run, by their schema.
+var otherDocuments = map[string]struct {
+	what   string
+	decode func(data []byte) (func(*app, *runOptions) (sinks, error), error)
+}{
+	report.TuningSchema:      {"tuning", decoder(report.DecodeTuning, report.TuningFormats)},
+	report.ComparisonSchema:  {"comparison", decoder(report.DecodeComparison, report.ComparisonFormats)},
+	report.CalibrationSchema: {"calibration", decoder(report.DecodeCalibration, report.CalibrationFormats)},
+	report.DoctorSchema:      {"check-up", decoder(report.DecodeDoctor, report.DoctorFormats)},
+	report.AuditSchema:       {"audit", decoder(report.DecodeAudit, report.AuditFormats)},
+}
+
+// decoder reads a document and says where it goes.
+func decoder[T any](decode func([]byte) (T, error), formats report.Formatters[T]) func([]byte) (func(*app, *runOptions) (sinks, error), error) {
+	return func(data []byte) (func(*app, *runOptions) (sinks, error), error) {
+		d, err := decode(data)
+		return func(a *app, o *runOptions) (sinks, error) { return sinksFor(a, o, formats, already(d)) }, err
+	}
+}
+
+// readDocuments reads all that is named, or says what is wrong with each.
+func (a *app) readDocuments(names []string) ([]document, error) {
+	var all []document
+	var errs []error
+	for _, name := range names {
+		d, err := a.readDocument(name)
+		all, errs = append(all, d), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
+func (a *app) readDocument(name string) (document, error) {
+	data, err := a.readAll(name)
+	if err != nil {
+		return document{}, fmt.Errorf("read result: %w", err)
+	}
+	d := document{name: name, sinks: (*app).sinks}
+	if other, ok := otherDocuments[report.SchemaOf(data)]; ok {
+		d.what = other.what
+		d.sinks, err = other.decode(data)
+	} else {
+		d.Report, err = report.Decode(data)
+	}
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", name, err)
+	}
+	return d, nil
+}
+
+// readResult reads a result of run, and nothing else.
+func (a *app) readResult(name string) (*report.Report, error) {
+	data, err := a.readAll(name)
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	r, err := report.Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+func (a *app) readAll(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(a.In)
+	}
+	return os.ReadFile(name)
+}
