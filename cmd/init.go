@@ -2,9 +2,7 @@ package cmd
 
 import (
 	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/big"
 	"regexp"
 	"strings"
@@ -91,11 +89,7 @@ func (o *initOptions) run(a *app, dir string) error {
 		return err
 	}
 	if err := put(dir, files, o.force); err != nil {
-		hint := "choose a folder that can be written: rlbench init DIR"
-		if errors.Is(err, errThere) || errors.Is(err, fs.ErrExist) {
-			hint = "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere"
-		}
-		return usage(fmt.Errorf("init: %w", err), hint)
+		return usage(fmt.Errorf("init: %w", err), folderHint(err, dir, "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere", "rlbench init DIR"))
 	}
 	for i, f := range files {
 		fmt.Fprintf(a.Out, "wrote %s: %s\n", printable(pathIn(dir, f.name)), starterFiles[i].doc)

@@ -18,8 +18,23 @@ type starter struct {
 	write      func(io.Writer) error // nil for the text
 }
 
-// errThere says that a file is in the way.
-var errThere = errors.New("there already")
+var (
+	// errThere says that a file is in the way.
+	errThere = errors.New("there already")
+	// errNoParent says that a folder has none that it could be made in.
+	errNoParent = errors.New("there is no folder")
+)
+
+// folderHint helps with a folder that cannot take files: replace or elsewhere are what to do.
+func folderHint(err error, dir, replace, elsewhere string) string {
+	switch {
+	case errors.Is(err, errThere), errors.Is(err, fs.ErrExist):
+		return replace
+	case errors.Is(err, errNoParent):
+		return "mkdir -p " + filepath.Dir(dir)
+	}
+	return "choose a folder that can be written: " + elsewhere
+}
 
 // pathIn is the path of a file as users write it.
 func pathIn(dir, name string) string { return filepath.Join(dir, name) }
@@ -85,8 +100,15 @@ func create(path string, s starter) (made bool, err error) {
 
 // unobstructed reports everything that is in the way, not only the first.
 func unobstructed(dir string, files []starter, force bool) error {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
 		return fmt.Errorf("%s is no folder", dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		parent := filepath.Dir(dir)
+		if info, err := os.Stat(parent); err != nil || !info.IsDir() {
+			return fmt.Errorf("make folder %s: %w %s", dir, errNoParent, parent)
+		}
 	}
 	var there []string
 	for _, f := range files {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 
 	"github.com/spf13/cobra"
@@ -23,8 +22,12 @@ type logOptions struct {
 	seed     uint64
 }
 
-// mostRequests keeps the clients of a log below crowd.MostClients.
-const mostRequests = 60_000_000
+const (
+	// leastRequests are about those of one scraper and some browsers.
+	leastRequests = 8000
+	// mostRequests keeps the clients of a log below crowd.MostClients.
+	mostRequests = 60_000_000
+)
 
 func (o *logOptions) flags(c *cobra.Command) {
 	f := c.Flags()
@@ -55,8 +58,8 @@ func (o *logOptions) write(a *app, dir string, force bool) error {
 	if err := oneOf("log", o.format, crowd.FormatNames()); err != nil {
 		return err
 	}
-	if o.requests < 1000 || o.requests > mostRequests {
-		return usagef("--requests 130000", "--requests %d: want 1000 to %d", o.requests, mostRequests)
+	if o.requests < leastRequests || o.requests > mostRequests {
+		return usagef("--requests 130000", "--requests %d: want %d to %d", o.requests, leastRequests, mostRequests)
 	}
 	var format *crowd.Format
 	for i := range crowd.Formats {
@@ -76,11 +79,7 @@ func (o *logOptions) write(a *app, dir string, force bool) error {
 		return &verdictError{signalCode(s)}
 	}
 	if err != nil {
-		hint := "choose a folder that can be written: rlbench init --log " + o.format + " DIR"
-		if errors.Is(err, errThere) || errors.Is(err, fs.ErrExist) {
-			hint = "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere"
-		}
-		return usage(fmt.Errorf("init: %w", err), hint)
+		return usage(fmt.Errorf("init: %w", err), folderHint(err, dir, "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere", "rlbench init --log "+o.format+" DIR"))
 	}
 	log := printable(pathIn(dir, format.File))
 	fmt.Fprintf(a.Out, "wrote %s: made-up traffic of %d clients in the format of %s\n", log, config.Clients(), o.format)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -74,7 +73,7 @@ func (p *player) log(r scenarios.Replay, most int64, taken bool) (*recording, er
 func recorded(r scenarios.Replay, most int64, stdin io.Reader) (*recording, error) {
 	in, err := trace.Open(r.Trace, trace.Options{Format: r.Format, Stdin: stdin})
 	if err != nil {
-		return nil, usage(fmt.Errorf("replay: %w", err), logHint(err))
+		return nil, usage(fmt.Errorf("replay: %w", err), replayLogHint(err, r.Format))
 	}
 	defer in.Close()
 	part := part{Replay: r, most: most}
@@ -84,29 +83,20 @@ func recorded(r scenarios.Replay, most int64, stdin io.Reader) (*recording, erro
 			break
 		}
 		if err != nil {
-			return nil, usage(fmt.Errorf("replay: %w", err), logHint(err))
+			return nil, usage(fmt.Errorf("replay: %w", err), replayLogHint(err, r.Format))
 		}
 		if part.add(q) {
 			break
 		}
 	}
 	s := in.Summary()
+	if 100*s.Late > s.Lines { // as many as may be broken
+		return nil, usagef("sort the log by time, or give rotated files one by one, each with --trace", "replay %s: %d of %d lines are too far from their place in time: they would be left out", strings.Join(r.Trace, ", "), s.Late, s.Lines)
+	}
 	if err := part.refused(s); err != nil {
 		return nil, err
 	}
 	return &recording{part.requests, s}, nil
-}
-
-// logHint is what helps with a log that cannot be read.
-func logHint(err error) string {
-	var path *fs.PathError
-	if errors.Is(err, trace.ErrBadLines) {
-		return "take lines of anything else out of the log; --format tells how lines are made"
-	}
-	if errors.As(err, &path) {
-		return "--trace access.log; a file that a scenario names is looked for beside it"
-	}
-	return "--format tells how lines are made: " + strings.Join(trace.Formats(), ", ") + ", csv:time=FIELD,client=FIELD, or a pattern as nginx or Apache have it"
 }
 
 // part collects the requests of a log that are within [since, until).

@@ -202,6 +202,8 @@ func loadHint(names []string, faults int, err error) string {
 	switch {
 	case errors.As(err, &known):
 		return known.hint
+	case errors.As(err, &problems) && strings.Contains(err.Error(), "file is larger than"): // as logs are
+		return "an access log is replayed with rlbench run replay --trace FILE"
 	case errors.As(err, &problems) && isPath(names[0]):
 		return "rlbench validate " + strings.Join(names, " ")
 	case strings.HasPrefix(err.Error(), "unknown scenario"):

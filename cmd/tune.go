@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rlbench/rlbench/cmd/tuning"
 	"github.com/rlbench/rlbench/limiter"
@@ -64,7 +66,10 @@ the log is in any output.`,
 			return nil
 		},
 		Annotations: map[string]string{judges: "yes"},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.alone(a, c); err != nil {
+				return err
+			}
 			switch {
 			case o.schema:
 				_, err := a.Out.Write(report.TuningJSONSchema)
@@ -117,6 +122,20 @@ func (o *tuneOptions) flags(c *cobra.Command) {
 	complete(c, "color", func() []string { return colorModes })
 }
 
+// alone refuses flags that --accuracy and --schema have no use for.
+func (o *tuneOptions) alone(a *app, c *cobra.Command) (err error) {
+	flag, others := "schema", []string{"schema"}
+	if o.accuracy {
+		flag, others = "accuracy", []string{"accuracy", "seed", "color", "progress"}
+	}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if (o.accuracy || o.schema) && err == nil && a.given(c, f.Name) && !slices.Contains(others, f.Name) {
+			err = usagef("rlbench tune --"+flag, "tune: --%s cannot apply to --%s", f.Name, flag)
+		}
+	})
+	return err
+}
+
 func keyNames() []string {
 	var all []string
 	for _, k := range simulator.Keys {
@@ -135,6 +154,9 @@ func spreadNames() []string {
 
 // config reads the flags, and refuses what cannot be asked.
 func (o *tuneOptions) config(a *app, files []string) (tuning.Config, error) {
+	if slices.Contains(o.names, "all") {
+		o.names = limiter.Names()
+	}
 	c := tuning.Config{
 		Files: files, Algorithms: o.names, Heavy: o.heavy, Spread: trace.Spread(o.spread), Seed: o.seed,
 		Trace: trace.Options{Format: o.format, Reorder: o.reorder, Stdin: a.In},
@@ -152,15 +174,19 @@ func (o *tuneOptions) config(a *app, files []string) (tuning.Config, error) {
 	for _, text := range o.limits {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 {
-			return c, usagef("--limits 50,100,200", "--limits %q: want whole numbers from 1 on", text)
+			hint := "--limits 50,100,200"
+			if l, err := limiter.ParseLimit(text); err == nil {
+				hint = fmt.Sprintf("--limits %d --window %s", l.Max, limiter.FormatDuration(l.Window))
+			}
+			return c, usagef(hint, "--limits %q: want whole numbers from 1 on", text)
 		}
 		c.Limits = append(c.Limits, n)
 	}
 	var err error
-	if c.Untouched, err = shareOf("untouched", o.untouched); err != nil {
+	if c.Untouched, err = shareOf("untouched", o.untouched, "99.9%"); err != nil {
 		return c, err
 	}
-	if c.Trace.MaxBad, err = shareOf("max-bad", o.maxBad); err != nil {
+	if c.Trace.MaxBad, err = shareOf("max-bad", o.maxBad, "1%"); err != nil {
 		return c, err
 	}
 	if c.Trace.MaxBad == 0 {
@@ -179,10 +205,13 @@ func (o *tuneOptions) config(a *app, files []string) (tuning.Config, error) {
 }
 
 // shareOf reads a percentage up to 100.
-func shareOf(flag, text string) (float64, error) {
+func shareOf(flag, text, example string) (float64, error) {
 	share, err := parsePercent(text)
 	if err != nil || share == nil {
-		return 0, usagef("--"+flag+" 1%", "--%s %q: want a percentage, such as 1%%", flag, text)
+		if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n < 1 { // meant as a share
+			example = strconv.FormatFloat(math.Round(n*1e8)/1e6, 'f', -1, 64) + "%"
+		}
+		return 0, usagef("--"+flag+" "+example, "--%s %q: want a percentage, such as %s", flag, text, example)
 	}
 	f, _ := share.Float64()
 	if f > 1 {
@@ -265,7 +294,7 @@ func (t *tuningRun) run() error {
 		if stop.signal() != nil {
 			return &verdictError{signalCode(stop.signal())}
 		}
-		return logTrouble(err)
+		return logTrouble(err, t.format)
 	}
 	*t.document = *study.Document
 	d := t.document
@@ -275,14 +304,16 @@ func (t *tuningRun) run() error {
 	if err := t.sinks.write(nil); err != nil {
 		return err
 	}
-	if stop.signal() != nil {
-		return &verdictError{signalCode(stop.signal())}
+	if s := stop.signal(); s != nil {
+		if err := t.writeIfAny(study); err != nil {
+			printError(t.Err, err)
+		}
+		return &verdictError{signalCode(s)}
 	}
 	if err := t.write(study); err != nil {
 		return err
 	}
-	switch {
-	case d.Verdict == scenarios.Inconclusive:
+	if d.Verdict == scenarios.Inconclusive {
 		return &verdictError{exitInconclusive}
 	}
 	return nil
@@ -294,24 +325,10 @@ func (t *tuningRun) costs() (report.Redis, []report.MeasuredKey, error) {
 		redis, all := tuning.BuiltIn()
 		return redis, all, nil
 	}
-	return t.measure()
-}
-
-// logTrouble is about a log that cannot be read.
-func logTrouble(err error) error {
-	hint := "rlbench tune FILE --format csv:time=ts,client=ip says what it is; or one of " + strings.Join(trace.Formats(), ", ") + ", jsonl, or a log_format of nginx"
-	var path *fs.PathError
-	switch {
-	case errors.Is(err, trace.ErrEmpty):
-		hint = "give a log with requests in it; rlbench init --log nginx writes one to try"
-	case errors.Is(err, tuning.ErrNoRoom):
-		return &problem{exitInternal, err, "make room, or set TMPDIR to a folder that has some"}
-	case errors.Is(err, trace.ErrBadLines):
-		hint += "; or raise --max-bad"
-	case errors.As(err, &path):
-		hint = "give files that can be read, rlbench tune access.log; - is standard input"
-	case errors.Is(err, context.Canceled):
-		hint = ""
+	r, all, err := t.measure()
+	var p *problem
+	if errors.As(err, &p) { // what others call --redis
+		p.hint = strings.ReplaceAll(p.hint, "--redis", "--measure")
 	}
-	return usage(err, hint)
+	return r, all, err
 }

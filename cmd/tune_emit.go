@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/rlbench/rlbench/cmd/tuning"
 )
@@ -18,7 +16,7 @@ func (t *tuningRun) unobstructed() error {
 		files = append(files, starter{name: name})
 	}
 	if err := unobstructed(t.emit, files, t.force); err != nil {
-		return usage(fmt.Errorf("--emit: %w", err), emitHint(err))
+		return usage(fmt.Errorf("--emit: %w", err), emitHint(err, t.emit))
 	}
 	return nil
 }
@@ -30,14 +28,18 @@ func (t *tuningRun) write(study *tuning.Study) error {
 	}
 	emitted, err := tuning.Emit(t.document, study.Riskiest)
 	if err != nil {
-		return &problem{exitInconclusive, fmt.Errorf("--emit %s: %w", t.emit, err), "see the reasons above"}
+		hint := "give higher --limits, or a lower --untouched"
+		if doubts := t.document.Doubts(); len(doubts) > 0 {
+			hint = doubts[0].Hint
+		}
+		return &problem{exitInconclusive, fmt.Errorf("--emit %s: %w", t.emit, err), hint}
 	}
 	files := make([]starter, len(emitted))
 	for i, f := range emitted {
 		files[i] = starter{name: f.Name, text: f.Text}
 	}
 	if err := put(t.emit, files, t.force); err != nil {
-		return &problem{exitInternal, fmt.Errorf("--emit: %w", err), emitHint(err)}
+		return &problem{exitInternal, fmt.Errorf("--emit: %w", err), emitHint(err, t.emit)}
 	}
 	for _, f := range emitted {
 		fmt.Fprintf(t.Err, "rlbench: wrote %s: %s\n", printable(pathIn(t.emit, f.Name)), f.Doc)
@@ -45,10 +47,16 @@ func (t *tuningRun) write(study *tuning.Study) error {
 	return nil
 }
 
-// emitHint helps with a folder that cannot take the files.
-func emitHint(err error) string {
-	if errors.Is(err, errThere) || errors.Is(err, fs.ErrExist) {
-		return "--force replaces what is there; --emit DIR writes elsewhere"
+// writeIfAny does so after an interrupt, if it had found something to write.
+func (t *tuningRun) writeIfAny(study *tuning.Study) error {
+	if t.emit != "" && t.document.Recommended == nil {
+		t.note("--emit %s: nothing is written, as nothing was found until the interrupt", t.emit)
+		return nil
 	}
-	return "choose a folder that can be written: --emit DIR"
+	return t.write(study)
+}
+
+// emitHint helps with a folder that cannot take the files.
+func emitHint(err error, dir string) string {
+	return folderHint(err, dir, "--force replaces what is there; --emit DIR writes elsewhere", "--emit DIR")
 }

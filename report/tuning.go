@@ -64,6 +64,9 @@ type TunedLog struct {
 	// Arrivals is that stamps are of arrivals, and not of when a response was complete.
 	Arrivals bool  `json:"arrivals"`
 	Limited  int64 `json:"limited"` // answered with 429: a limiter was at work already
+	// GapUS is the longest time without a request, from GapFrom on.
+	GapUS   int64     `json:"gap_us"`
+	GapFrom time.Time `json:"gap_from"`
 	// Examples are the first bad lines.
 	Examples []BadLine `json:"examples"`
 }
@@ -88,10 +91,12 @@ type Asked struct {
 	Spreads []string `json:"spreads"`
 }
 
-// Heavy are the clients that ask for far more than others: a peak of more than Above in the
-// first of the windows.
+// Heavy are the clients that ask for far more than others: a peak of more than Above in a
+// window of WindowUS, which is the one that tells them best, or the first if it was stated what
+// is heavy.
 type Heavy struct {
-	Above int64 `json:"above"`
+	Above    int64 `json:"above"`
+	WindowUS int64 `json:"window_us"`
 	// Gap is how many times more the least of them asks for than the most of the others;
 	// 0 if it was stated what is heavy, or there is no such gap.
 	Gap      float64 `json:"gap,omitempty"`

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // choiceFacts are what a policy does and costs, the most important first.
@@ -18,6 +20,7 @@ func (t *Tuning) choiceFacts(c *Choice) []note {
 		{"why", c.Why},
 		{"price", c.Price},
 		{"untouched", t.untouchedFact(p)},
+		{"headroom", t.headroomFact(p)},
 		{"refuses", t.refusedFact(p)},
 		{"lets through", burstFact(p)},
 		{"exactness", exactFact(p)},
@@ -38,6 +41,23 @@ func (t *Tuning) untouchedFact(p *Policy) string {
 		text += fmt.Sprintf(", and %s to %s depending on when within their seconds requests came", thousands(low), thousands(high))
 	}
 	return text + "."
+}
+
+// headroomFact is how far the limit is from what ordinary clients ask for: the log of another
+// day will not be this one.
+func (t *Tuning) headroomFact(p *Policy) string {
+	i := slices.IndexFunc(t.Demands, func(d Demand) bool { return d.WindowUS == p.WindowUS && d.Key == p.Key })
+	if i < 0 || t.Demands[i].Ordinary.Max == 0 {
+		return ""
+	}
+	switch most := t.Demands[i].Ordinary.Max; {
+	case most > p.Limit:
+		return fmt.Sprintf("none: ordinary clients ask for up to %s in a window, and what is above the limit is refused.", thousands(most))
+	case most == p.Limit:
+		return "none: an ordinary client asks for as much as the limit in a window, and one request more would be refused."
+	default:
+		return fmt.Sprintf("%s: ordinary clients ask for up to %s in a window.", thousandsOf(p.Limit-most, "request"), thousands(most))
+	}
 }
 
 func (t *Tuning) refusedFact(p *Policy) string {
@@ -107,16 +127,16 @@ func (p *Policy) shareCell(of func(*Placement) int64, figure, whole int64) strin
 // choiceSheet compares what was chosen.
 func (t *Tuning) choiceSheet() sheet {
 	return sheetOf("The best of each algorithm: ordinary clients touched, requests refused, the most admitted to one key", []of[taken]{
-		{field{"", 1, true}, func(c taken) string { return c.word }},
+		{field{"", 2, true}, func(c taken) string { return c.word }},
 		{field{"algorithm", 0, true}, func(c taken) string { return printable(c.Policy.Algorithm) }},
 		{field{"limit", 0, false}, func(c taken) string { return thousands(c.Policy.Limit) }},
 		{field{"window", 4, false}, func(c taken) string { return lasting(c.Policy.WindowUS) }},
 		{field{"per", 5, true}, func(c taken) string { return printable(c.Policy.Key) }},
-		{field{"touched", 0, false}, func(c taken) string {
+		{field{"touched", 1, false}, func(c taken) string {
 			return c.Policy.shareCell(touchedOf, c.Policy.TouchedOrdinary, t.ordinary())
 		}},
-		{field{"refused", 2, false}, func(c taken) string { return c.Policy.shareCell(refusedOf, c.Policy.Refused, c.Policy.Requests) }},
-		{field{"peak", 3, false}, func(c taken) string { return peakText(&c.Policy) }},
+		{field{"refused", 3, false}, func(c taken) string { return c.Policy.shareCell(refusedOf, c.Policy.Refused, c.Policy.Requests) }},
+		{field{"peak", 0, false}, func(c taken) string { return peakText(&c.Policy) }},
 		{field{"in 1s", 7, false}, func(c taken) string { return inSecondText(&c.Policy) }},
 		{field{"memory", 6, false}, func(c taken) string { return Size(c.Policy.Bytes) }},
 		{field{"processor", 8, false}, func(c taken) string { return Percent(c.Policy.ServerShare) }},
@@ -161,17 +181,24 @@ const (
 	CodeTooShort    = "too-short"
 	CodeNoAlgorithm = "no-algorithm"
 	CodeNoLimit     = "no-limit"
+	CodeLateLines   = "late-lines"
+	CodeLimited     = "already-limited"
 )
 
-var decisive = []string{CodeInterrupted, CodeTornLog, CodeOneClient, CodeNoOrdinary, CodeTooShort, CodeNoAlgorithm, CodeNoLimit}
+var decisive = []string{CodeInterrupted, CodeTornLog, CodeOneClient, CodeNoOrdinary, CodeTooShort, CodeNoAlgorithm, CodeNoLimit, CodeLateLines, CodeLimited}
+
+// Doubts are the reasons for which a tuning is inconclusive; it has none if it is not.
+func (t *Tuning) Doubts() []scenarios.Reason {
+	return slices.DeleteFunc(slices.Clone(t.Reasons), func(r scenarios.Reason) bool {
+		return t.Verdict == scenarios.Pass || !slices.Contains(decisive, r.Code)
+	})
+}
 
 // nothingChosen says why nothing is recommended.
 func (t *Tuning) nothingChosen() string {
 	var codes []string
-	for _, r := range t.Reasons {
-		if slices.Contains(decisive, r.Code) {
-			codes = append(codes, printable(r.Code))
-		}
+	for _, r := range t.Doubts() {
+		codes = append(codes, printable(r.Code))
 	}
 	switch {
 	case len(codes) > 0:

@@ -48,7 +48,7 @@ func tuned(s tuningSize) *report.Tuning {
 			Examples: []report.BadLine{{File: "access.log", Line: 1022, Why: "no time in brackets"}, {File: "access.log.1.gz", Line: 7, Why: "the request has no closing quote"}},
 		},
 		Asked: report.Asked{Untouched: 0.99, MemoryBytes: 64 << 20, Algorithms: s.algorithms, Keys: s.keys, Limits: s.limits, Spreads: []string{"even", "front", "back", "poisson"}},
-		Heavy: report.Heavy{Above: 410, Gap: 3.7, Clients: heavyClients, Requests: 402_118},
+		Heavy: report.Heavy{Above: 410, WindowUS: 10e6, Gap: 3.7, Clients: heavyClients, Requests: 402_118},
 		Rest:  []report.Choice{},
 	}
 	for _, w := range s.windows {

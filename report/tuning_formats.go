@@ -1,6 +1,11 @@
 package report
 
-import "io"
+import (
+	"io"
+	"slices"
+
+	"github.com/rlbench/rlbench/limiter"
+)
 
 // TuningFormats is the table of all formats of tunings.
 var TuningFormats = Formatters[*Tuning]{
@@ -41,7 +46,11 @@ func (t *Tuning) chosen() []taken {
 		all = append(all, taken{"runner-up", t.RunnerUp})
 	}
 	for i := range t.Rest {
-		all = append(all, taken{"best", &t.Rest[i]})
+		word := "best"
+		if t.Rest[i].Against != "" {
+			word = "unfit"
+		}
+		all = append(all, taken{word, &t.Rest[i]})
 	}
 	return all
 }
@@ -67,7 +76,7 @@ func (t *Tuning) words() map[policyID]string {
 }
 
 // center is the policy that tables are around: the recommended one, or one in the middle
-// of the limits; not ok if no policy was tried.
+// of the limits, of an exact algorithm if one was tried; not ok if no policy was tried.
 func (t *Tuning) center() (p Policy, ok bool) {
 	if t.Recommended != nil {
 		return t.Recommended.Policy, true
@@ -75,7 +84,10 @@ func (t *Tuning) center() (p Policy, ok bool) {
 	if len(t.Policies) == 0 {
 		return p, false
 	}
-	p = t.Policies[0]
+	p = t.Policies[max(0, slices.IndexFunc(t.Policies, func(p Policy) bool {
+		a, known := limiter.Named(p.Algorithm)
+		return known && a.Family() == limiter.Log.Name
+	}))]
 	if limits := t.limitsOf(p.WindowUS, p.Key); len(limits) > 0 {
 		p.Limit = limits[len(limits)/2]
 	}

@@ -121,8 +121,8 @@ func (t *Tuning) demandPart() part {
 func (t *Tuning) heavyText() string {
 	h := &t.Heavy
 	than := "more than " + thousands(h.Above) + " requests"
-	if len(t.Asked.WindowsUS) > 0 {
-		than = "more than " + allowance(h.Above, t.Asked.WindowsUS[0])
+	if h.WindowUS > 0 {
+		than = "more than " + allowance(h.Above, h.WindowUS)
 	}
 	if h.Clients == 0 {
 		if h.Stated {

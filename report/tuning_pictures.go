@@ -47,7 +47,7 @@ func byCount(label string, lines []chart.Line) chart.Axis {
 // nines is an axis of shares in percent, of which each further nine takes equal room, as
 // far as so many clients tell.
 func nines(label string, clients int64) chart.Axis {
-	a := chart.Percentiles(label, max(clients, 10))
+	a := chart.Percentiles(label, 10*max(clients, 10)) // so that all of them are above all but one
 	a.Format = func(v float64) string { return Percent(v / 100) }
 	a.Tick = func(v float64) string {
 		return fmt.Sprintf("%v%%", math.Round(v*1e4)/1e4)

@@ -7,23 +7,19 @@ import (
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
+
+	"github.com/rlbench/rlbench/scenarios"
 )
 
-// renderTuningTable writes doubts, what is recommended, and then what that follows from.
+// renderTuningTable writes doubts, what is recommended, what that follows from, and what its
+// figures are worth.
 func renderTuningTable(w io.Writer, t *Tuning, o Options) error {
 	if o.Width <= 0 {
 		o.Width = 80
 	}
 	var b strings.Builder
-	for _, r := range t.Reasons {
-		writeFolded(&b, printable(r.Code)+": ", r.Message, o.Width)
-		if r.Hint != "" {
-			writeFolded(&b, "  hint: ", r.Hint, o.Width)
-		}
-	}
-	if len(t.Reasons) > 0 {
-		b.WriteString("\n")
-	}
+	doubts := t.Doubts()
+	writeReasons(&b, doubts, o.Width)
 	if err := t.writeChoices(&b, o.Width); err != nil {
 		return err
 	}
@@ -38,12 +34,28 @@ func renderTuningTable(w io.Writer, t *Tuning, o Options) error {
 	if !o.Verbose && t.Log.Requests > 0 {
 		writeFolded(&b, "more: ", "-v has other limits and algorithms, routes, the riskiest window and memory; -o html=FILE has pictures of all that.", o.Width)
 	}
+	if !o.Verbose && t.Log.Requests > 0 {
+		b.WriteString("\n")
+	}
+	writeReasons(&b, slices.DeleteFunc(slices.Clone(t.Reasons), func(r scenarios.Reason) bool { return slices.Contains(doubts, r) }), o.Width)
 	word := strings.ToUpper(string(t.Verdict))
 	var last strings.Builder
 	writeFolded(&last, word+"  ", t.summary(), o.Width)
 	b.WriteString(paint(t.Verdict, word, o.Color) + strings.TrimPrefix(last.String(), word))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func writeReasons(b *strings.Builder, reasons []scenarios.Reason, width int) {
+	for _, r := range reasons {
+		writeFolded(b, printable(r.Code)+": ", r.Message, width)
+		if r.Hint != "" {
+			writeFolded(b, "  hint: ", r.Hint, width)
+		}
+	}
+	if len(reasons) > 0 {
+		b.WriteString("\n")
+	}
 }
 
 // shortParts are those that a table has in any case.

@@ -27,6 +27,16 @@ type AccuracyRow struct {
 	PeakInWindow, OfLimit float64
 }
 
+// Of is the row of an algorithm; the zero value if it was not played.
+func (a *Accuracy) Of(algorithm string) AccuracyRow {
+	for _, r := range a.Rows {
+		if r.Algorithm == algorithm {
+			return r
+		}
+	}
+	return AccuracyRow{}
+}
+
 // Loads are those of the tables.
 var Loads = []float64{0.5, 0.8, 0.9, 1, 1.2, 2}
 

@@ -23,8 +23,9 @@ const mostOver = 1.1
 // The limit of each is the least that leaves the wanted share of ordinary clients untouched.
 // The window and the key are those that refuse most of what heavy clients ask for, the first
 // ones unless others do by a twentieth; windows of more than half the log are none. The
-// algorithm is the one that lets the smallest burst through of those that keep to their limit
-// and fit into memory; if there is none, nothing is recommended.
+// algorithm is the one that can let least through in a window, by its own rules, of those that
+// keep to their limit and fit into memory: of two that can let the same, the one that did let
+// less, and then the smaller one. If there is none, nothing is recommended.
 func choose(t *report.Tuning, ordinary int64) {
 	best := map[string][]report.Policy{} // of each algorithm, one a window and key
 	for _, group := range curves(t.Policies) {
@@ -53,6 +54,7 @@ func choose(t *report.Tuning, ordinary int64) {
 	slices.SortStableFunc(all, func(a, b report.Policy) int {
 		return cmp.Or(
 			cmp.Compare(unfit(a, t.Asked.MemoryBytes), unfit(b, t.Asked.MemoryBytes)),
+			cmp.Compare(worst(a), worst(b)),
 			cmp.Compare(peakOf(a), peakOf(b)),
 			cmp.Compare(a.Bytes, b.Bytes),
 		)
@@ -76,9 +78,23 @@ func choose(t *report.Tuning, ordinary int64) {
 	}
 }
 
-// tooLong windows are more than half of the log.
+// tooLong windows are more than half of the log, without what is missing in it.
 func tooLong(t *report.Tuning, windowUS int64) bool {
-	return t.Log.Until.Sub(t.Log.From) < 2*micros(windowUS)
+	span := t.Log.Until.Sub(t.Log.From)
+	if torn(&t.Log) {
+		span -= micros(t.Log.GapUS)
+	}
+	return span < 2*micros(windowUS)
+}
+
+// torn reports whether most of the time of a log has no request: it is of two times, and what
+// is between them tells nothing.
+func torn(l *report.TunedLog) bool { return 2*micros(l.GapUS) > l.Until.Sub(l.From) }
+
+// worst is the most that a policy can let through in a window, whatever comes.
+func worst(p report.Policy) int64 {
+	a, _ := limiter.Named(p.Algorithm)
+	return a.Worst(limiter.Limit{Max: p.Limit, Window: micros(p.WindowUS)})
 }
 
 // family are the algorithms that decide alike: they are no choice between policies.
@@ -175,11 +191,14 @@ func why(t *report.Tuning, p report.Policy, all []report.Policy) string {
 		return fmt.Sprintf("it is exact: no window held more than the limit, and %s is less than the %s that it may take", taken(p), report.Size(t.Asked.MemoryBytes))
 	}
 	text := "it takes " + taken(p)
-	i := slices.IndexFunc(all, func(o report.Policy) bool { return o.Algorithm == limiter.Log.Name })
-	if i >= 0 && p.Bytes > 0 {
-		if times := float64(all[i].Bytes) / float64(p.Bytes); times >= 1.5 {
-			text += fmt.Sprintf(", a log %s times as much", strconv.FormatFloat(times, 'f', digitsOf(times), 64))
+	exact := int64(0) // what the smallest exact one takes
+	for _, o := range all {
+		if grows(o.Algorithm) && (exact == 0 || o.Bytes < exact) {
+			exact = o.Bytes
 		}
+	}
+	if times := float64(exact) / float64(max(p.Bytes, 1)); times >= 1.5 {
+		text += fmt.Sprintf(", an exact one %s times as much", strconv.FormatFloat(times, 'f', digitsOf(times), 64))
 	}
 	return text + fmt.Sprintf(", and let at most %.2f times the limit through in a window", over(p))
 }
@@ -214,7 +233,10 @@ func over(p report.Policy) float64 { return float64(peakOf(p)) / float64(p.Limit
 // price is what a policy costs: in bursts, mistakes, memory and work.
 func price(p report.Policy) string {
 	parts := []string{
-		fmt.Sprintf("at most %d in any window (%.2f× limit) and %d in a second", peakOf(p), over(p), exposureOf(p)),
+		fmt.Sprintf("at most %d in any window of this log (%.2f× limit) and %d in a second", peakOf(p), over(p), exposureOf(p)),
+	}
+	if can := worst(p); can > peakOf(p) {
+		parts[0] += fmt.Sprintf(", and up to %d in a window by its rules", can)
 	}
 	if n := p.Wrong.Admissions + p.Wrong.Denials; n > 0 && p.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("%s of decisions wrong", report.Percent(float64(n)/float64(p.Requests))))

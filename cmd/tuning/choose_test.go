@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios"
+	"github.com/rlbench/rlbench/scenarios/crowd"
 )
 
 func codes(d *report.Tuning) (all []string) {
@@ -195,5 +197,102 @@ func TestInterruptTwice(t *testing.T) {
 			t.Errorf("twice %t: %d requests, %d policies", twice, d.Log.Requests, len(d.Policies))
 		}
 		cancel()
+	}
+}
+
+// Who is heavy, and so what is recommended, does not depend on the windows that are tried
+// beside the one that is recommended, nor on their order: a long one hides what comes at once.
+func TestWindowsDoNotChangeWhoIsHeavy(t *testing.T) {
+	made := crowd.Config{Seed: 3, Start: crowd.Default().Start, Duration: 12 * time.Minute, Browsers: 120, Scrapers: 2, Crons: 2, Bots: 2, Crowds: 3}
+	var log bytes.Buffer
+	if _, err := crowd.Formats[2].Write(&log, crowd.Generate(made)); err != nil {
+		t.Fatal(err)
+	}
+	path := written(t, log.String())
+	var first report.Policy
+	for i, windows := range [][]time.Duration{{time.Minute}, {5 * time.Minute, time.Minute}, {time.Minute, 5 * time.Minute}, {time.Hour, time.Minute}} {
+		c := usual(path)
+		c.Trace.Format, c.Windows, c.Untouched = "", windows, 1
+		d := tuned(t, c).Document
+		if d.Heavy.Clients != int64(made.Scrapers) || d.Recommended == nil {
+			t.Fatalf("%v: heavy %+v, recommended %+v", windows, d.Heavy, d.Recommended)
+		}
+		p := d.Recommended.Policy
+		if i == 0 {
+			first = p
+		}
+		if p.Limit != first.Limit || p.WindowUS != first.WindowUS || p.Algorithm != first.Algorithm || len(d.Demands) != len(windows) {
+			t.Errorf("%v: %s, %d in %d µs; want %s, %d in %d µs", windows, p.Algorithm, p.Limit, p.WindowUS, first.Algorithm, first.Limit, first.WindowUS)
+		}
+	}
+}
+
+// Of two that let as much through on a log, the one is recommended that can let less through
+// whatever comes; a smaller one only if an exact one does not fit.
+func TestExactIsPreferred(t *testing.T) {
+	policy := func(algorithm string, bytes int64) report.Policy {
+		return report.Policy{Algorithm: algorithm, Key: "ip", WindowUS: 60e6, Limit: 100, Refused: 10, PeakInWindow: 100, Requests: 1000, Bytes: bytes}
+	}
+	for memory, want := range map[int64]string{1 << 20: "log-packed", 2000: "counter-strict"} {
+		d := &report.Tuning{
+			Asked:    report.Asked{Algorithms: limiter.Names(), WindowsUS: []int64{60e6}, Keys: []string{"ip"}, MemoryBytes: memory, Untouched: 1},
+			Log:      report.TunedLog{Until: time.UnixMicro(0).Add(time.Hour), From: time.UnixMicro(0)},
+			Policies: []report.Policy{policy("counter-strict", 900), policy("log", 9000), policy("log-packed", 3000)},
+		}
+		choose(d, 10)
+		if d.Recommended == nil || d.Recommended.Policy.Algorithm != want {
+			t.Errorf("of %d bytes: recommended %+v", memory, d.Recommended)
+			continue
+		}
+		if says := strings.Contains(d.Recommended.Price, "up to 199 in a window by its rules"); says != (want == "counter-strict") {
+			t.Errorf("price of %s: %s", want, d.Recommended.Price)
+		}
+	}
+}
+
+// What makes figures those of another log, or of none, is said; without most of the lines, or
+// of the requests as they would have been, nothing is sure.
+func TestTrafficThatIsNotWhole(t *testing.T) {
+	all := traffic(4, 60, 2)
+	usually := logOf(all)
+	late := usually
+	for _, q := range all[:len(all)/10] {
+		q.at -= 3600e6
+		late += strings.SplitN(logOf([]asked{q}), "\n", 2)[1]
+	}
+	apart := slices.Clone(all)
+	for i := range apart {
+		if i > len(apart)/2 {
+			apart[i].at += 365 * 24 * 3600e6
+		}
+	}
+	for _, row := range []struct {
+		name, log, code string
+		heavy           int64
+		verdict         scenarios.Verdict
+		says            string
+	}{
+		{"whole", usually, "", 0, scenarios.Pass, ""},
+		{"a tenth is late", late, report.CodeLateLines, 0, scenarios.Inconclusive, "--reorder 2h"},
+		{"all were refused", strings.ReplaceAll(usually, ",200\n", ",429\n"), report.CodeLimited, 0, scenarios.Inconclusive, ""},
+		{"a year is missing", logOf(apart), "gap", 0, scenarios.Pass, ""},
+		{"nobody is heavy", usually, "refuses-nothing", 1 << 40, scenarios.Pass, "--heavy"},
+	} {
+		c := usual(written(t, row.log))
+		c.Heavy, c.Untouched = row.heavy, 1
+		d := tuned(t, c).Document
+		i := slices.IndexFunc(d.Reasons, func(r scenarios.Reason) bool { return r.Code == row.code })
+		if d.Verdict != row.verdict || d.Recommended == nil || (i >= 0) != (row.code != "") || i >= 0 && !strings.Contains(d.Reasons[i].Hint, row.says) {
+			t.Errorf("%s: verdict %s, %+v, recommended %t", row.name, d.Verdict, d.Reasons, d.Recommended != nil)
+		}
+		if (len(d.Doubts()) > 0) != (d.Verdict != scenarios.Pass) {
+			t.Errorf("%s: doubts %v", row.name, d.Doubts())
+		}
+	}
+	// A window of more than half of what is there is too long, whatever is missing.
+	c := usual(written(t, logOf(apart)))
+	c.Windows = []time.Duration{time.Hour}
+	if d := tuned(t, c).Document; d.Recommended != nil || !slices.Contains(codes(d), report.CodeTooShort) {
+		t.Errorf("two windows of an hour in some minutes: %v", codes(d))
 	}
 }

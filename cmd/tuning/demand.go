@@ -3,6 +3,7 @@ package tuning
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/rlbench/rlbench/report"
 	"github.com/rlbench/rlbench/scenarios/simulator"
@@ -24,7 +25,11 @@ func (s *study) wanted(ctx context.Context) error {
 	}
 	byRoute := make([]int64, len(s.routes))
 	var second, inSecond int64
-	demands, err := s.demand(ctx, keys, s.Spread, func(events []simulator.Event) {
+	windows := s.Windows
+	if !slices.Contains(windows, heavySpan) {
+		windows = append(slices.Clone(windows), heavySpan)
+	}
+	demands, err := s.demand(ctx, windows, keys, s.Spread, func(events []simulator.Event) {
 		for i := range events {
 			byRoute[events[i].Route]++
 			if at := events[i].At / 1e6; at != second {
@@ -39,11 +44,12 @@ func (s *study) wanted(ctx context.Context) error {
 	}
 	s.demands = demands
 	s.classify(byRoute)
+	s.doc.Heavy.Stated = s.Config.Heavy > 0
 	s.tellHeavy()
 	low, high := int64(1)<<62, int64(0)
 	for i := range s.demands.Wanted {
 		w := &s.demands.Wanted[i]
-		if !slices.Contains(s.Keys, w.Key) {
+		if !slices.Contains(s.Keys, w.Key) || !slices.Contains(s.Windows, w.Window) {
 			continue
 		}
 		dist := simulator.Distribute(w.Clients)
@@ -61,8 +67,8 @@ func (s *study) wanted(ctx context.Context) error {
 }
 
 // demand plays the log once with one placement; others may look on.
-func (s *study) demand(ctx context.Context, keys []simulator.Key, spread trace.Spread, look func([]simulator.Event)) (*simulator.Demands, error) {
-	d, err := simulator.NewDemand(s.Windows, keys, simulator.Options{})
+func (s *study) demand(ctx context.Context, windows []time.Duration, keys []simulator.Key, spread trace.Spread, look func([]simulator.Event)) (*simulator.Demands, error) {
+	d, err := simulator.NewDemand(windows, keys, simulator.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +82,7 @@ func (s *study) demand(ctx context.Context, keys []simulator.Key, spread trace.S
 // highest is the most that any client asks for of a key in a window, with any placement.
 func (s *study) highest(ctx context.Context, high int64) (int64, error) {
 	for _, spread := range s.spreads()[1:] {
-		d, err := s.demand(ctx, s.Keys, spread, func([]simulator.Event) {})
+		d, err := s.demand(ctx, s.Windows, s.Keys, spread, func([]simulator.Event) {})
 		if err != nil {
 			return 0, err
 		}
@@ -87,17 +93,31 @@ func (s *study) highest(ctx context.Context, high int64) (int64, error) {
 	return high, nil
 }
 
-// tellHeavy finds who is heavy, by the first window and client.
+// heavySpan is looked at for heavy clients too, whatever windows are tried: a program asks for
+// much at once, which a long window hides.
+const heavySpan = 10 * time.Second
+
+// tellHeavy finds who is heavy: by the span in which the gap is clearest, of those that the
+// log has two of; or by what was stated, in the first window.
 func (s *study) tellHeavy() {
-	i := slices.IndexFunc(s.demands.Wanted, func(w simulator.Wanted) bool {
-		return w.Window == s.Windows[0] && w.Key == simulator.PerClient
-	})
-	peaks, seconds := s.demands.Wanted[i].Clients, s.demands.Wanted[i].Seconds
 	h := &s.doc.Heavy
-	if h.Above, h.Stated = s.Config.Heavy, s.Config.Heavy > 0; !h.Stated {
-		h.Above, h.Gap = heavyAbove(peaks, seconds)
+	var by *simulator.Wanted
+	var clearest gap
+	for i := range s.demands.Wanted {
+		w := &s.demands.Wanted[i]
+		if w.Key != simulator.PerClient || h.Stated && w.Window != s.Windows[0] || by != nil && tooLong(s.doc, w.Window.Microseconds()) {
+			continue
+		}
+		g := heavyAbove(w.Clients, w.Seconds)
+		if by == nil || tooLong(s.doc, by.Window.Microseconds()) || g.score > clearest.score || g.score == clearest.score && w.Window < by.Window {
+			by, clearest = w, g
+		}
 	}
-	s.group, h.Clients = groups(peaks, h.Above)
+	h.WindowUS, h.Above, h.Gap = by.Window.Microseconds(), clearest.above, clearest.ratio
+	if h.Stated {
+		h.Above, h.Gap = s.Config.Heavy, 0
+	}
+	s.group, h.Clients = groups(by.Clients, h.Above)
 	for client, group := range s.group {
 		if group == heavy {
 			h.Requests += int64(s.demands.Requests[client])

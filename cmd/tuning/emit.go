@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"text/template"
@@ -59,6 +60,7 @@ type view struct {
 	Window     string
 	Why, Price string
 	Command    string
+	Doubt      string // why none of it is sure
 	Budgets    []budget
 	Untold     int // routes that no budget of their own can be written for
 	Nginx      nginxView
@@ -72,12 +74,13 @@ type view struct {
 
 func viewOf(t *report.Tuning, riskiest []Event) (*view, error) {
 	if t.Recommended == nil {
-		return nil, fmt.Errorf("write the recommendation: there is none: %s", reasons(t))
+		why := cmp.Or(reasons(t), "no limit of those that were tried leaves so many clients untouched")
+		return nil, fmt.Errorf("write the recommendation: there is none: %s", why)
 	}
 	p := t.Recommended.Policy
 	v := &view{
 		Policy: p, Limit: limiter.Limit{Max: p.Limit, Window: micros(p.WindowUS)}, Window: limiter.FormatDuration(micros(p.WindowUS)),
-		Why: oneLine(t.Recommended.Why), Price: oneLine(t.Recommended.Price), Command: oneLine(strings.Join(t.Command, " ")), Events: riskiest,
+		Why: oneLine(t.Recommended.Why), Price: oneLine(t.Recommended.Price), Command: oneLine(strings.Join(t.Command, " ")), Doubt: oneLine(reasons(t)), Events: riskiest,
 	}
 	if t.Riskiest != nil {
 		v.Riskiest, v.Left = t.Riskiest.Requests, t.Riskiest.Requests > int64(len(riskiest))
@@ -96,22 +99,24 @@ func fromTemplate(text string) func(*bytes.Buffer, *view) error {
 			names = append(names, e.Algorithm)
 		}
 		return strings.Join(names, ",")
-	}}).Parse(text))
+	}}).Parse(doubtText + text))
 	return func(b *bytes.Buffer, v *view) error { return made.Execute(b, v) }
 }
 
+// reasons are the messages of what makes a tuning inconclusive.
 func reasons(t *report.Tuning) string {
 	var all []string
-	for _, r := range t.Reasons {
+	for _, r := range t.Doubts() {
 		all = append(all, r.Message)
-	}
-	if len(all) == 0 {
-		return "no limit of those that were tried leaves so many clients untouched"
 	}
 	return strings.Join(all, "; ")
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// doubtText is before all others.
+const doubtText = `{{if .Doubt}}# INCONCLUSIVE: {{.Doubt}}
+{{end}}`
 
 const policiesText = `# Recommended by rlbench tune. {{.Why}}
 # Price: {{.Price}}
@@ -123,7 +128,7 @@ const policiesText = `# Recommended by rlbench tune. {{.Why}}
 policies:
 {{range .Budgets}}  - name: {{.Name}}
     algorithm: {{$.Algorithm}}
-    limit: {{$.Limit}}
+    limit: {{$.Limit}}{{if .Least}} # {{.Least}} are enough for this route alone{{end}}
 {{end}}key: {{.Key}}
 routes:
 {{range .Budgets}}  - pattern: "{{.Pattern}}"

@@ -16,6 +16,7 @@ type nginxView struct {
 	Own   bool // it is the least limit of gcra, and not that of the recommendation
 	Rate  string
 	Burst int64
+	Worst int64 // in a window
 	Zone  string
 	Key   string
 	// Times is how many times faster than the limit the rate is, where there is no slower
@@ -45,7 +46,7 @@ func nginxOf(t *report.Tuning, v *view) nginxView {
 	if times := float64(perMinute) / float64(n.Limit.Max) * n.Limit.Window.Minutes(); times >= 1.05 {
 		n.Times = fmt.Sprintf("%.3g", times)
 	}
-	n.Burst = n.Limit.Max - 1
+	n.Burst, n.Worst = n.Limit.Max-1, limiter.GCRA.Worst(n.Limit)
 	const state = 128 // bytes that nginx keeps of a key on a 64-bit machine
 	n.Zone = fmt.Sprintf("%dm", max((v.Keys*state*5/4)>>20, 1))
 	switch v.Key {
@@ -70,8 +71,10 @@ const nginxText = `# Recommended by rlbench tune: {{.Nginx.Limit}}{{if eq .Key "
 # Include this in http { }; move limit_req to where it is to count. Behind a proxy set
 # $remote_addr with the realip module first.
 # limit_req is a leaky bucket: {{.Nginx.Limit.Max}} may come at once, and from then on one at a time, as
-# with the algorithm gcra of rlbench. Nobody who keeps to the limit is refused.{{if .Nginx.Own}}
-# This is the least limit of gcra; {{.Algorithm}} has {{.Limit}}.{{end}}{{if .Nginx.Times}}
+# with the algorithm gcra of rlbench: up to {{.Nginx.Worst}} in {{.Window}}. Nobody who keeps to the limit is refused.{{if .Nginx.Own}}
+# This is the least limit of gcra; {{.Algorithm}} has {{.Limit}}.{{end}}
+# The rate is the least whole number that nginx, which keeps thousandths a second of it, does
+# not make slower than the limit.{{if .Nginx.Times}}
 # nginx knows no such slow rate: this one gives back {{.Nginx.Times}} times as many as the limit.{{end}}
 {{if eq .Key "ip+route"}}map "$request_method $uri" $rlbench_route {
 {{range .Budgets}}{{if .Path}}    "~^{{.Method}} {{.Path}}$" {{.Name}};

@@ -18,6 +18,7 @@ type budget struct {
 	Pattern string // of http.ServeMux
 	Method  string
 	Path    string // a regular expression of nginx and Envoy
+	Least   int64  // limit that leaves clients untouched on this route alone, if that is another one
 }
 
 // budgetsOf are the budgets of the recommendation: where a client has one on each route, one
@@ -36,6 +37,9 @@ func budgetsOf(t *report.Tuning) (all []budget, untold int) {
 			continue
 		}
 		b.Name = fmt.Sprintf("route-%d", i+1)
+		if p := t.Recommended.Policy; r.Limit != p.Limit && slices.Index(t.Asked.WindowsUS, p.WindowUS) == 0 {
+			b.Least = r.Limit
+		}
 		all = append(all, b)
 	}
 	slices.SortStableFunc(all, func(a, b budget) int { return cmp.Compare(rank(a.Path), rank(b.Path)) })

@@ -91,7 +91,9 @@ func writeEvents(w io.Writer, events []Event) error {
 const scenarioText = `# Replays two windows of the log, in which one client asked for most. What each algorithm
 # makes of it is known, as it begins with nothing. Prove it on a Redis with
 #   rlbench run riskiest.yaml -a {{list .Expected}} --redis redis://localhost:6379
-# and by the clock of that Redis with --clock server, in {{.Window}} and as much again.
+# With --clock server it is by the clock of that Redis: each limiter takes up to three windows
+# of {{.Window}}, as it waits for an edge and plays two. Then only the last check of each is
+# made, which says what may be admitted where requests come a little earlier or later.
 {{if .Left}}# There are {{.Riskiest}} requests in the two windows, more than a scenario takes: these are
 # {{len .Events}} of the client that asked for most, around the moment when it did.
 {{end}}version: 1

@@ -23,15 +23,15 @@ func TestHeavyClients(t *testing.T) {
 		{"who never came", []uint32{0, 0, 90}, []uint32{0, 0, 9}, 30, 3},
 	} {
 		peaks, seconds := append(slices.Clone(people), row.peaks...), append(slices.Clone(calm), row.seconds...)
-		if above, gap := heavyAbove(peaks, seconds); above != row.above || gap != row.gap {
-			t.Errorf("%s: above %d with a gap of %.2f, want %d and %.2f", row.name, above, gap, row.above, row.gap)
+		if g := heavyAbove(peaks, seconds); g.above != row.above || g.ratio != row.gap {
+			t.Errorf("%s: above %d with a gap of %.2f, want %d and %.2f", row.name, g.above, g.ratio, row.above, row.gap)
 		}
 	}
-	if above, gap := heavyAbove(nil, nil); above != 0 || gap != 0 {
-		t.Errorf("of no clients: above %d, %.2f", above, gap)
+	if g := heavyAbove(nil, nil); g != (gap{}) {
+		t.Errorf("of no clients: %+v", g)
 	}
-	if above, gap := heavyAbove([]uint32{1, 1000}, []uint32{1, 1000}); above != 1000 || gap != 0 {
-		t.Errorf("of two clients none is in the highest tenth: above %d, %.2f", above, gap)
+	if g := heavyAbove([]uint32{1, 1000}, []uint32{1, 1000}); g != (gap{above: 1000}) {
+		t.Errorf("of two clients none is in the highest tenth: %+v", g)
 	}
 	if group, heavy := groups([]uint32{1, 5, 9}, 5); heavy != 1 || !slices.Equal(group, []uint8{0, 0, 1}) {
 		t.Errorf("%v, %d", group, heavy)

@@ -136,7 +136,7 @@ func (r *record) tuned(files int) report.TunedLog {
 	s := r.summary
 	t := report.TunedLog{
 		Files: files, Format: s.Format, Lines: s.Lines, Bytes: s.Bytes, Bad: s.Bad, Late: s.Late, Requests: r.tape.Len(),
-		From: instant(s.From), Until: instant(s.To), WholeSeconds: s.Seconds, Arrivals: s.Arrivals, Limited: s.Refused,
+		From: instant(s.From), Until: instant(s.To), WholeSeconds: s.Seconds, Arrivals: s.Arrivals, Limited: s.Refused, GapUS: s.Gap, GapFrom: instant(s.GapFrom),
 		Clients: int64(r.directory.Clients()), Networks: int64(r.directory.Networks()), Routes: int64(len(r.routes)),
 		Examples: []report.BadLine{},
 	}

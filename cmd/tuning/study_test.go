@@ -53,7 +53,7 @@ func TestFiguresAreThoseOfASlowCount(t *testing.T) {
 	d := tuned(t, c).Document
 	heavy := map[string]bool{}
 	for i, q := range all {
-		if behind(all, i, 10e6, "ip", func(int) bool { return true }) > d.Heavy.Above {
+		if behind(all, i, d.Heavy.WindowUS, "ip", func(int) bool { return true }) > d.Heavy.Above {
 			heavy[q.client] = true
 		}
 	}

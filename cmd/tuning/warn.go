@@ -11,60 +11,115 @@ import (
 )
 
 // warn says what makes the figures worth less than they look, and gives the verdict:
-// inconclusive where they are worth nothing.
+// inconclusive where they are worth little, and where they are worth nothing nothing is
+// recommended.
 func (s *study) warn() {
 	l, doc := &s.doc.Log, s.doc
 	empty := s.left // there is a reason why nothing can be recommended
 	unsure := func(code, message, hint string) {
-		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
-		doc.Verdict = scenarios.Inconclusive
-		if code != report.CodeInterrupted && code != report.CodeTornLog { // then it is of what was read
-			empty = true
-			doc.Recommended, doc.RunnerUp, doc.Rest = nil, nil, []report.Choice{}
-		}
-	}
-	warn := func(code, message, hint string) {
-		doc.Reasons = append(doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
+		s.doubt(code, message, hint)
+		empty = true
+		doc.Recommended, doc.RunnerUp, doc.Rest = nil, nil, []report.Choice{}
 	}
 	if doc.Interrupted && s.left {
-		unsure(report.CodeInterrupted, "interrupted before everything was found out", "run it again and let it finish")
+		s.doubt(report.CodeInterrupted, "interrupted before everything was found out", "run it again and let it finish")
 	} else if doc.Interrupted {
-		unsure(report.CodeInterrupted, fmt.Sprintf("interrupted after %d requests", l.Requests), "run it again and let it finish")
+		s.doubt(report.CodeInterrupted, fmt.Sprintf("interrupted after %d requests", l.Requests), "run it again and let it finish")
 	}
 	if s.torn != nil {
-		unsure(report.CodeTornLog, fmt.Sprintf("not all of the log could be read, and figures are of %d requests: %v", l.Requests, s.torn), "give the whole file")
+		s.doubt(report.CodeTornLog, fmt.Sprintf("not all of the log could be read, and figures are of %d requests: %v", l.Requests, s.torn), "give the whole file")
 	}
 	if l.Clients == 1 {
 		unsure(report.CodeOneClient, fmt.Sprintf("all %d requests are of one client: there is nobody to tell it from", l.Requests), "if a proxy is in front, log the address that it forwards; --format '$http_x_forwarded_for ...'")
 	} else if s.ordinary == 0 {
 		unsure(report.CodeNoOrdinary, fmt.Sprintf("all %d clients are heavy: each asks for more than %d in a window", l.Clients, doc.Heavy.Above), "raise --heavy, or leave it out")
 	}
-	s.warnOfWindows(unsure, warn)
+	s.warnOfWindows(unsure)
 	if doc.Recommended == nil && !empty {
 		s.whyNothing(unsure)
 	}
-	if l.Limited > 0 {
-		warn("already-limited", fmt.Sprintf("%d of %d requests were answered with 429: a limiter was at work, and clients that were refused came less, or more often", l.Limited, l.Requests), "take a log from before, or from in front of the limiter")
-	}
+	s.warnOfLines()
+	s.warnOfTraffic()
+}
+
+// note is something to know about the figures.
+func (s *study) note(code, message, hint string) {
+	s.doc.Reasons = append(s.doc.Reasons, scenarios.Reason{Code: code, Message: message, Hint: hint})
+}
+
+// doubt is a note without which figures would be others.
+func (s *study) doubt(code, message, hint string) {
+	s.note(code, message, hint)
+	s.doc.Verdict = scenarios.Inconclusive
+}
+
+// warnOfLines tells what is not known of single requests, and what was left out.
+func (s *study) warnOfLines() {
+	l := &s.doc.Log
 	if l.WholeSeconds {
-		warn("whole-seconds", "stamps are of whole seconds, so nobody knows when within one a request came: figures are of --spread "+string(s.Spread)+", with the least and the most over all placements, which are no bounds", "log milliseconds: $msec of nginx, %{usec}t of Apache")
+		s.note("whole-seconds", "stamps are of whole seconds, so nobody knows when within one a request came: figures are of --spread "+string(s.Spread)+", with the least and the most over all placements, which are no bounds", "log milliseconds: $msec of nginx, %{usec}t of Apache")
 	}
 	if !l.Arrivals {
-		warn("completion", "stamps are of when a response was complete, and no durations are logged: slow responses look like late requests", "log $request_time too")
+		hint := "log $request_time too"
+		if hasNames(l.Format) {
+			hint = "name the field of the duration, duration=; or if stamps are of arrivals say arrival= instead of time="
+		}
+		s.note("completion", "stamps are of when a response was complete, and no durations are logged: slow responses look like late requests", hint)
 	}
 	if l.Bad > 0 {
-		warn("bad-lines", fmt.Sprintf("%d of %d lines are not of the format %s and are left out", l.Bad, l.Lines, l.Format), "look at the first ones; --format says what they are")
+		s.note("bad-lines", fmt.Sprintf("%d of %d lines are not of the format %s and are left out", l.Bad, l.Lines, l.Format), "look at the first ones; --format says what they are")
 	}
 	if l.Late > 0 {
-		warn("late-lines", fmt.Sprintf("%d lines are further from their place in time than the reorder buffer is long, and are left out", l.Late), "raise --reorder")
+		say := s.note
+		if float64(l.Late) > mostLate*float64(l.Lines) {
+			say = s.doubt
+		}
+		say(report.CodeLateLines, fmt.Sprintf("%d of %d lines are further from their place in time than the reorder buffer is long, and are left out", l.Late, l.Lines), "--reorder "+atLeast(s.summary.Latest)+" finds a place for all of them; or give rotated files one by one, in any order")
 	}
-	if least := 1 / (1 - s.Untouched); s.Untouched < 1 && float64(s.ordinary) < least && l.Clients > 1 {
-		warn("few-clients", fmt.Sprintf("%s of %d ordinary clients are all of them", doc.Asked.Share(), s.ordinary), fmt.Sprintf("give a log of %.0f clients or more, or a lower --untouched", least))
+}
+
+// mostLate is the share of lines that may be missing without changing what is recommended: it
+// is the share that may be of another format.
+const mostLate = 0.01
+
+// atLeast is a round duration of no less than some microseconds.
+func atLeast(us int64) string {
+	for _, unit := range []time.Duration{time.Hour, time.Minute} {
+		if d := micros(us); d > unit {
+			return limiter.FormatDuration(d.Truncate(unit) + unit)
+		}
+	}
+	return limiter.FormatDuration(micros(us).Truncate(time.Second) + time.Second)
+}
+
+// hasNames reports whether a format names its fields.
+func hasNames(format string) bool {
+	return strings.HasPrefix(format, "csv") || strings.HasPrefix(format, "jsonl")
+}
+
+// warnOfTraffic tells what the traffic is not.
+func (s *study) warnOfTraffic() {
+	l := &s.doc.Log
+	if l.Limited > 0 {
+		say := s.note
+		if 2*l.Limited > l.Requests {
+			say = s.doubt
+		}
+		say(report.CodeLimited, fmt.Sprintf("%d of %d requests were answered with 429: a limiter was at work, and clients that were refused came less, or more often", l.Limited, l.Requests), "take a log from before, or from in front of the limiter")
+	}
+	if torn(l) {
+		s.note("gap", fmt.Sprintf("no request is from %s to %s, which is most of the time of the log", l.GapFrom.Format(time.RFC3339), l.GapFrom.Add(micros(l.GapUS)).Format(time.RFC3339)), "give the log that is missing, or only one of its parts")
+	}
+	if least := 1 / (1 - s.Untouched); s.Untouched < 1 && float64(s.ordinary) < least && s.ordinary > 0 && l.Clients > 1 {
+		s.note("few-clients", fmt.Sprintf("%s of %d ordinary clients are all of them", s.doc.Asked.Share(), s.ordinary), fmt.Sprintf("give a log of %.0f clients or more, or a lower --untouched", least))
+	}
+	if r := s.doc.Recommended; r != nil && r.Policy.Refused == 0 && (r.Policy.Most == nil || r.Policy.Most.Refused == 0) {
+		s.note("refuses-nothing", "nothing of this log would be refused: nobody asked for more than the limit, so that the log does not tell what it protects from", "give a log with the traffic that is to be refused, or say with --heavy N who is heavy")
 	}
 }
 
 // warnOfWindows tells which windows the log is too short for.
-func (s *study) warnOfWindows(unsure, warn func(code, message, hint string)) {
+func (s *study) warnOfWindows(unsure func(code, message, hint string)) {
 	var long []string
 	for _, w := range s.Windows {
 		if tooLong(s.doc, w.Microseconds()) {
@@ -80,7 +135,7 @@ func (s *study) warnOfWindows(unsure, warn func(code, message, hint string)) {
 		unsure(report.CodeTooShort, message, "give a longer log, or a shorter --window")
 		return
 	}
-	warn("long-window", message+": nothing of the kind is recommended", "give a longer log")
+	s.note("long-window", message+": nothing of the kind is recommended", "give a longer log")
 }
 
 // whyNothing tells why no policy is recommended, though there is enough of a log.

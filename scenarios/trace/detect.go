@@ -81,6 +81,9 @@ func (r *Reader) survey(names []string) error {
 			}
 		}
 		full = full || len(lines) > 0
+		if i := slices.IndexFunc(samples, func(other []logLine) bool { return sameLines(other, lines) }); i >= 0 {
+			return fmt.Errorf("%w: %s and %s begin with the same %d lines", ErrTwice, names[i], name, len(lines))
+		}
 		samples = append(samples, lines)
 	}
 	if !full {
@@ -101,6 +104,12 @@ func (r *Reader) survey(names []string) error {
 	}
 	r.summary.Sorted = !slices.Equal(names, r.summary.Files)
 	return nil
+}
+
+// sameLines reports whether two files begin alike: no two logs do, unless one is a copy of the
+// other, such as a rotated one beside the compressed one.
+func sameLines(a, b []logLine) bool {
+	return len(a) > 1 && slices.EqualFunc(a, b, func(x, y logLine) bool { return bytes.Equal(x.text, y.text) })
 }
 
 // firstOf is the earliest stamp in the first lines of a file; the greatest number if there are

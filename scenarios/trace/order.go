@@ -19,13 +19,14 @@ type order struct {
 	last   int64 // when the last one that was given away arrived
 	given  bool  // one was
 	late   int64 // too late for their place
+	latest int64 // how far behind the newest the last of them was, in µs
 }
 
 // takes is whether there is a place for a request that arrived at some time. If it has been
 // given away, the request is late: to let it arrive later would make a burst that never was.
 func (o *order) takes(at int64) bool {
 	if o.given && at < o.last {
-		o.late++
+		o.late, o.latest = o.late+1, max(o.latest, o.newest-at)
 		return false
 	}
 	return true

@@ -97,7 +97,7 @@ func (r *Reader) Directory() *Directory { return r.directory }
 // Summary is what was met until now; all of it is true when Next has given an error.
 func (r *Reader) Summary() Summary {
 	s := r.summary
-	s.Bytes, s.Late, s.Uncertainty = r.merge.bytes(), r.order.late, r.stamps.step()
+	s.Bytes, s.Late, s.Latest, s.Uncertainty = r.merge.bytes(), r.order.late, r.order.latest, r.stamps.step()
 	if r.taken {
 		s.Uncertainty = max(s.Uncertainty, r.durations.step())
 	}
@@ -117,6 +117,8 @@ func (r *Reader) Next() (Request, error) {
 		if q, ok := r.order.next(r.end != nil && len(r.sample) == 0); ok {
 			if r.summary.Requests == 0 {
 				r.summary.From = q.At
+			} else if gap := q.At - r.summary.To; gap > r.summary.Gap {
+				r.summary.Gap, r.summary.GapFrom = gap, r.summary.To
 			}
 			r.summary.Requests++
 			r.summary.To = q.At

@@ -3,6 +3,7 @@ package trace
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -126,6 +127,10 @@ func (s *source) open(name string) error {
 			return errors.Join(fmt.Errorf("read %s: %w", s.name, err), file.Close())
 		}
 		lines = bufio.NewReaderSize(z, 1<<18)
+	case bytes.HasPrefix(head, []byte("BZh")):
+		lines = bufio.NewReaderSize(bzip2.NewReader(plain), 1<<18)
+	case bytes.Equal(head, []byte{0xfd, '7', 'z', 'X'}):
+		return errors.Join(fmt.Errorf("read %s: %w", s.name, ErrXZ), file.Close())
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(plain, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		if err != nil {

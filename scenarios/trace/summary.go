@@ -12,6 +12,11 @@ var (
 	ErrNotLog = errors.New("this is no access log")
 	// ErrEmpty is of a log without any line.
 	ErrEmpty = errors.New("the log is empty")
+	// ErrXZ is of a file that is compressed in a way that is not read here.
+	ErrXZ = errors.New("it is compressed by xz")
+	// ErrTwice is of a file that is given twice, or of a copy of one: all that is in both
+	// would count twice.
+	ErrTwice = errors.New("the same log twice")
 	// ErrBadLines is of a log in which more lines are broken than Options.MaxBad allows.
 	ErrBadLines = errors.New("too many lines cannot be read")
 )
@@ -34,8 +39,11 @@ type Summary struct {
 	// Examples are the first bad lines, at most 5. They say what is wrong, and not what is there.
 	Examples []BadLine
 	Late     int64 // lines too far from their place, which are left out
+	Latest   int64 // how far the farthest of them is behind, in µs: Options.Reorder has to be more
 	Requests int64 // that were given away
 	From, To int64 // arrivals of the first and the last, in µs since 1970
+	// Gap is the longest time without an arrival, in µs, which began at GapFrom.
+	Gap, GapFrom int64
 	// Uncertainty of all arrivals in µs: one is at Request.At or later, but by less than
 	// this. It is a second where stamps are of whole seconds, and where durations are that are taken off; 1000
 	// where they are of whole milliseconds; otherwise 1.
