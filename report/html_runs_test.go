@@ -42,7 +42,7 @@ func TestPhasesWithoutVerdict(t *testing.T) {
 	t.Parallel()
 	_, table, _ := strings.Cut(pages(t)["boundary-burst"], "<caption>By phase</caption>")
 	table, _, _ = strings.Cut(table, "</table>")
-	if !strings.Contains(table, `<td class="left">before-edge</td><td class="left">-</td>`) || strings.Contains(table, "?") {
+	if !strings.Contains(table, `<td class="left one">before-edge</td><td class="left one">-</td>`) || strings.Contains(table, "?") {
 		t.Errorf("phases: %s", table)
 	}
 }

@@ -28,6 +28,18 @@ type gridCell struct {
 	Share   int
 }
 
+// Class is how a cell is set: one that is short stays on one line, though it has hyphens.
+func (c gridCell) Class() string {
+	const short = 24
+	switch {
+	case c.Left && len(c.Text) <= short:
+		return "left one"
+	case c.Left:
+		return "left"
+	}
+	return ""
+}
+
 func gridOf(caption string, heads []string, lines [][]string, left []bool) grid {
 	g := grid{Caption: caption}
 	isLeft := func(i int) bool { return i < len(left) && left[i] }
