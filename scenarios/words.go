@@ -9,6 +9,8 @@ import (
 func Counted[N int | int64](n N, what string) string {
 	switch {
 	case n == 1:
+	case strings.HasSuffix(what, "ty"):
+		what = strings.TrimSuffix(what, "y") + "ies"
 	case strings.HasSuffix(what, "s"):
 		what += "es"
 	default:

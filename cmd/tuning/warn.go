@@ -24,13 +24,13 @@ func (s *study) warn() {
 	if doc.Interrupted && s.left {
 		s.doubt(report.CodeInterrupted, "interrupted before everything was found out", "run it again and let it finish")
 	} else if doc.Interrupted {
-		s.doubt(report.CodeInterrupted, fmt.Sprintf("interrupted after %d requests", l.Requests), "run it again and let it finish")
+		s.doubt(report.CodeInterrupted, "interrupted after "+scenarios.Counted(l.Requests, "request"), "run it again and let it finish")
 	}
 	if s.torn != nil {
-		s.doubt(report.CodeTornLog, fmt.Sprintf("not all of the log could be read, and figures are of %d requests: %v", l.Requests, s.torn), "give the whole file")
+		s.doubt(report.CodeTornLog, fmt.Sprintf("not all of the log could be read, and figures are of %s: %v", scenarios.Counted(l.Requests, "request"), s.torn), "give the whole file")
 	}
 	if l.Clients == 1 {
-		unsure(report.CodeOneClient, fmt.Sprintf("all %d requests are of one client: there is nobody to tell it from", l.Requests), "if a proxy is in front, log the address that it forwards; --format '$http_x_forwarded_for ...'")
+		unsure(report.CodeOneClient, fmt.Sprintf("there is one client, with %s, and nobody to tell it from", scenarios.Counted(l.Requests, "request")), "if a proxy is in front, log the address that it forwards; --format '$http_x_forwarded_for ...'")
 	} else if s.ordinary == 0 {
 		unsure(report.CodeNoOrdinary, fmt.Sprintf("all %d clients are heavy: each asks for more than %d in a window", l.Clients, doc.Heavy.Above), "raise --heavy, or leave it out")
 	}

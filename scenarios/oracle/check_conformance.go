@@ -67,7 +67,11 @@ func conformance(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 			"raise --timeout so that fewer replies are lost")}
 	}
 	n := j.Measures.Admitted + j.Measures.Denied - j.Measures.Elsewhere()
-	return []scenarios.Finding{{Check: "conformance", Verdict: scenarios.Pass, Message: fmt.Sprintf("all %d decisions equal the model's", n)}}
+	message := fmt.Sprintf("all %d decisions equal the model's", n)
+	if n == 1 {
+		message = "the one decision equals the model's"
+	}
+	return []scenarios.Finding{{Check: "conformance", Verdict: scenarios.Pass, Message: message}}
 }
 
 // answers reports a decision that is about another instant than it was asked

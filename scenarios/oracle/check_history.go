@@ -40,7 +40,7 @@ func fresh(c *Case, _ *scenarios.Judgement) []scenarios.Finding {
 	if asked == 0 {
 		return nil
 	}
-	return passed("fresh", "a first request of %d identities was admitted", asked)
+	return passed("fresh", "the first request of %s was admitted", scenarios.Counted(asked, "identity"))
 }
 
 // firstToBeDecided are those of an identity's requests of which one was decided

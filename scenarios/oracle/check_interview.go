@@ -27,7 +27,7 @@ func interviewed(c *Case, check string, ask func(scenarios.Interview) (wrong str
 	if n == 0 {
 		return nil
 	}
-	return passed(check, "held for %d identities that were asked again", n)
+	return passed(check, "held for %s, asked again", scenarios.Counted(n, "identity"))
 }
 
 // retry demands that a told wait is the earliest one that helps.

@@ -171,7 +171,7 @@ func TestSeveralInterviews(t *testing.T) {
 	again := c.Examined.Interviews[0]
 	again.Identity = scenarios.Identity{Key: 5, Pseudonym: 2}
 	c.Examined.Interviews = append(c.Examined.Interviews, again, scenarios.Interview{Limit: again.Limit})
-	if f := only(t, "two of three were asked", c, "recovers", passes); f.Message != "held for 2 identities that were asked again" {
+	if f := only(t, "two of three were asked", c, "recovers", passes); f.Message != "held for 2 identities, asked again" {
 		t.Errorf("got %q", f.Message)
 	}
 	c.Examined.Interviews[1].Rested = no
