@@ -15,7 +15,15 @@ type Input struct {
 	Elapsed     time.Duration
 	Env         Env
 	Interrupted bool
-	Cases       []Case
+	// Planned is what is to be run, for whoever finds only the beginning of a Stream.
+	Planned []Planned
+	Cases   []Case
+}
+
+// Planned is how often a limiter is to be run under a scenario.
+type Planned struct {
+	Subject
+	Runs int `json:"runs"`
 }
 
 // Case is one judged run of one limiter under one scenario.
@@ -61,7 +69,7 @@ func Build(in Input) (*Report, error) {
 	for i := range r.Scenarios {
 		r.Scenarios[i].begun(runs[r.Scenarios[i].Name])
 	}
-	r.tellMissingRuns()
+	r.tellMissingRuns(nil)
 	if len(in.Cases) == 0 {
 		r.Verdict = scenarios.Inconclusive
 	}

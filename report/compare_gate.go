@@ -50,6 +50,10 @@ func (c *Comparison) Gated() scenarios.Verdict {
 	return changes.Worse(own)
 }
 
+// Told is the verdict that a job ends with in words: what changed, gated or not, and
+// whatever else ends it.
+func (c *Comparison) Told() scenarios.Verdict { return c.Verdict.Worse(c.Gated()) }
+
 // Overall is what there is to say of the new report, gated or not: what changed, and what
 // it says of itself.
 func (c *Comparison) Overall() scenarios.Verdict { return c.Verdict.Worse(c.New.Verdict) }
@@ -57,6 +61,9 @@ func (c *Comparison) Overall() scenarios.Verdict { return c.Verdict.Worse(c.New.
 // Brief is a line about what got worse, or why nothing is known, for a log.
 func (c *Comparison) Brief() string {
 	var worst []string
+	if own := c.ownVerdict(); own != "" && !c.passes(c.New.Verdict, true) {
+		worst = append(worst, own)
+	}
 	for _, d := range c.Rows {
 		if verdictOf(d.Change) == c.Verdict && c.Verdict != scenarios.Pass {
 			cells := d.cells()
@@ -68,7 +75,7 @@ func (c *Comparison) Brief() string {
 			worst = append(worst, s.Limiter+" under "+s.Scenario+" is missing")
 		}
 	}
-	text := fmt.Sprintf("%s against %s: %s, %s", c.New.Name, c.Old.Name, c.Verdict, c.summary())
+	text := fmt.Sprintf("%s against %s: %s, %s", c.New.Name, c.Old.Name, c.Told(), c.summary())
 	if len(worst) > 0 {
 		text += ": " + firstOf(worst)
 	}

@@ -54,6 +54,15 @@ func TestJUnitAgreesWithTheGate(t *testing.T) {
 			if red := file.Failures+file.Errors > 0; red != stopped || (c.Gated() != scenarios.Pass) != stopped || red != (c.Gated() != scenarios.Pass) {
 				t.Errorf("%s, --fail-on %s: %d failures and %d errors, gated %s, want red %v", row.why, gate, file.Failures, file.Errors, c.Gated(), stopped)
 			}
+			if err := xml.Unmarshal(renderComparison(t, "junit", c, report.Options{OwnGate: true}), &file); err != nil {
+				t.Fatal(err)
+			}
+			if red := file.Failures+file.Errors > 0; red != (stopped || row.own != scenarios.Pass) {
+				t.Errorf("%s, --fail-on %s beside the run: %d failures and %d errors", row.why, gate, file.Failures, file.Errors)
+			}
+			if brief, told := c.Brief(), ": "+string(c.Told())+", "; !strings.Contains(brief, told) || c.Gated() != scenarios.Pass && strings.Contains(brief, "pass") || stopped && row.own != scenarios.Pass && !strings.Contains(brief, "of its own") && !strings.Contains(brief, "by itself") {
+				t.Errorf("%s, --fail-on %s: in brief %q", row.why, gate, brief)
+			}
 			if row.own == scenarios.Fail && !strings.Contains(fmt.Sprint(c.Notes), "new.json failed checks of its own") {
 				t.Errorf("%s: notes %q", row.why, c.Notes)
 			}

@@ -33,6 +33,7 @@ type (
 		Merged     int       `json:"merged,omitempty"`
 		MergedFrom []string  `json:"merged_from,omitempty"`
 		Machines   []Env     `json:"machines,omitempty"`
+		Planned    []Planned `json:"planned,omitempty"` // absent from what was whole when it was written
 	}
 	endLine struct {
 		Verdict     scenarios.Verdict `json:"verdict"`
@@ -50,12 +51,12 @@ type Stream struct {
 
 // NewStream begins a result: the cases and their end are not needed yet.
 func NewStream(w io.Writer, in Input) (*Stream, error) {
-	return begin(w, &Report{Schema: Schema, Command: in.Command, Started: in.Started.UTC(), Env: in.Env})
+	return begin(w, &Report{Schema: Schema, Command: in.Command, Started: in.Started.UTC(), Env: in.Env}, in.Planned)
 }
 
-func begin(w io.Writer, r *Report) (*Stream, error) {
+func begin(w io.Writer, r *Report, planned []Planned) (*Stream, error) {
 	var b lines
-	b.add(lineStart, startLine{r.Schema, r.Command, r.Started, r.Env, r.Merged, r.MergedFrom, r.Machines})
+	b.add(lineStart, startLine{r.Schema, r.Command, r.Started, r.Env, r.Merged, r.MergedFrom, r.Machines, planned})
 	s := &Stream{w: w}
 	return s, s.write(&b)
 }
@@ -129,7 +130,7 @@ func (s *Stream) write(b *lines) error {
 }
 
 func renderJSONL(w io.Writer, r *Report, _ Options) error {
-	s, err := begin(w, r)
+	s, err := begin(w, r, nil)
 	if err != nil {
 		return err
 	}

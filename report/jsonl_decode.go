@@ -22,6 +22,7 @@ func isLines(data []byte) bool {
 // says so.
 func decodeLines(data []byte) (*Report, error) {
 	r := &Report{Reasons: []scenarios.Reason{}, Scenarios: []Scenario{}, Rows: []Row{}, Findings: []Finding{}}
+	var planned []Planned
 	ended := false
 	whole := data
 	if !bytes.HasSuffix(data, []byte("\n")) { // the last was being written
@@ -36,7 +37,7 @@ func decodeLines(data []byte) (*Report, error) {
 		if ended {
 			return nil, fmt.Errorf("decode report: line %d comes behind the end", number)
 		}
-		end, err := r.decodeLine(line)
+		end, err := r.decodeLine(line, &planned)
 		if err != nil {
 			return nil, fmt.Errorf("decode report: line %d: %w", number, err)
 		}
@@ -45,11 +46,12 @@ func decodeLines(data []byte) (*Report, error) {
 	if ended {
 		return r, nil
 	}
-	return r, r.unfinished()
+	return r, r.unfinished(planned)
 }
 
-// decodeLine adds a line to the document, and reports whether it is the last.
-func (r *Report) decodeLine(line []byte) (bool, error) {
+// decodeLine adds a line to the document, and reports whether it is the last. What was
+// planned is not of the document.
+func (r *Report) decodeLine(line []byte, planned *[]Planned) (bool, error) {
 	var kind struct {
 		Type string `json:"type"`
 	}
@@ -62,6 +64,7 @@ func (r *Report) decodeLine(line []byte) (bool, error) {
 		err := json.Unmarshal(line, &l)
 		r.Schema, r.Command, r.Started, r.Env = l.Schema, l.Command, l.Started, l.Env
 		r.Merged, r.MergedFrom, r.Machines = l.Merged, l.MergedFrom, l.Machines
+		*planned = l.Planned
 		return false, err
 	case lineScenario:
 		var l Scenario
@@ -124,7 +127,7 @@ func (r *Report) dropTorn() {
 }
 
 // unfinished makes of the beginning of a result what can be made of it.
-func (r *Report) unfinished() error {
+func (r *Report) unfinished(planned []Planned) error {
 	r.Interrupted = true
 	r.Verdict = scenarios.Inconclusive
 	r.dropTorn()
@@ -138,7 +141,7 @@ func (r *Report) unfinished() error {
 		Hint: "what is here was judged; run again for the rest",
 	})
 	if r.Merged == 0 {
-		r.tellMissingRuns()
+		r.tellMissingRuns(planned)
 	}
 	return r.arrange()
 }

@@ -18,13 +18,7 @@ const runsMissing = "runs-missing"
 // made is in how many runs a limiter was sent anything: an interrupt leaves some with
 // fewer than others.
 func (r *Report) made(s Subject) int {
-	n := 0
-	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Phase == "" && row.Run > 0 && row.subject() == s && !row.idle() {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(r.runsOf(s), (*Row).idle))
 }
 
 // wanted is how many runs of a scenario were asked for.
@@ -58,32 +52,26 @@ func runsMade(r *Report, s *Scenario) string {
 	return text
 }
 
-// tellMissingRuns says of every limiter that has fewer runs than were wanted how many it
+// tellMissingRuns says of every limiter that has fewer runs than were planned how many it
 // has: what was made may pass, and is not what was asked for. It looks at a result that
-// was made at once, of which every limiter was to have all runs.
-func (r *Report) tellMissingRuns() {
+// was made at once; without a plan, every limiter that is in it was to have all runs.
+func (r *Report) tellMissingRuns(planned []Planned) {
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.Run == 0 }) // of a result that is read
 	r.Reasons = slices.DeleteFunc(r.Reasons, func(reason scenarios.Reason) bool { return reason.Code == runsMissing })
+	if planned == nil {
+		planned = r.everyRun()
+	}
 	var short []string
 	missing, all := 0, 0
-	for i := range r.Scenarios {
-		s := &r.Scenarios[i]
-		for _, subject := range r.subjectsOf(s) {
-			made := r.made(subject)
-			all += s.wanted()
-			if made >= s.wanted() || s.wanted() < 2 {
-				continue
-			}
-			missing += s.wanted() - made
-			name := limiterCell(Row{Limiter: subject.Limiter, Control: subject.Control})
-			short = append(short, fmt.Sprintf("%s under %s %d of %d", name, s.Name, made, s.wanted()))
-			r.Findings = append(r.Findings, Finding{
-				Scenario: s.Name, Check: "evidence", Limiter: subject.Limiter, Control: subject.Control, Verdict: scenarios.Inconclusive,
-				Message: fmt.Sprintf("%s: %d of %d runs were made", name, made, s.wanted()), Evidence: []string{},
-			})
-			s.Verdict = s.Verdict.Worse(scenarios.Inconclusive)
-			r.Verdict = r.Verdict.Worse(s.Verdict)
+	for _, p := range planned {
+		rows := r.runsOf(p.Subject)
+		made := r.tried(rows)
+		all += max(p.Runs, 0)
+		if made >= p.Runs || p.Runs < 2 && len(rows) > 0 { // the row of a single run tells why it is none
+			continue
 		}
+		missing += p.Runs - made
+		short = append(short, r.tellMissingOf(p, made))
 	}
 	if missing == 0 {
 		return
@@ -93,6 +81,57 @@ func (r *Report) tellMissingRuns() {
 		Hint: "run it again and let it finish",
 	})
 	r.judgeSums()
+}
+
+// tellMissingOf says how many runs a limiter has, and how many of how many in short.
+func (r *Report) tellMissingOf(p Planned, made int) string {
+	name := limiterCell(Row{Limiter: p.Limiter, Control: p.Control})
+	r.Verdict = r.Verdict.Worse(scenarios.Inconclusive)
+	if s := r.scenarioOf(p.Scenario); s.Name != "" { // else it had no turn at all, and has no place for findings
+		s.Verdict = s.Verdict.Worse(scenarios.Inconclusive)
+		r.Verdict = r.Verdict.Worse(s.Verdict)
+		r.Findings = append(r.Findings, Finding{
+			Scenario: p.Scenario, Check: "evidence", Limiter: p.Limiter, Control: p.Control, Verdict: scenarios.Inconclusive,
+			Message: fmt.Sprintf("%s: %d of %d runs were made", name, made, p.Runs), Evidence: []string{},
+		})
+	}
+	return fmt.Sprintf("%s under %s %d of %d", name, p.Scenario, made, p.Runs)
+}
+
+// everyRun is what was planned, as far as the rows tell.
+func (r *Report) everyRun() []Planned {
+	var all []Planned
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		for _, subject := range r.subjectsOf(s) {
+			all = append(all, Planned{subject, s.wanted()})
+		}
+	}
+	return all
+}
+
+// runsOf are the rows of the runs of a limiter, in order.
+func (r *Report) runsOf(s Subject) []*Row {
+	var rows []*Row
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Phase == "" && row.Run > 0 && row.subject() == s {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// tried is how many of the runs of a limiter were made. One of which nothing was sent was
+// made as well, but for those at the end where an interrupt or a lost target kept it from that.
+func (r *Report) tried(rows []*Row) int {
+	cut := slices.ContainsFunc(r.Reasons, func(reason scenarios.Reason) bool {
+		return reason.Code == "interrupted" || reason.Code == "target-lost"
+	})
+	n := len(rows)
+	for cut && n > 0 && rows[n-1].idle() {
+		n--
+	}
+	return n
 }
 
 // firstOf lists as many as fit a line or two, and how many more there are.

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,68 @@ func killed(t *testing.T, r *report.Report) *report.Report {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// Of a run that was killed, those are named that had no turn yet, under any scenario.
+func TestKilledBeforeTheirTurn(t *testing.T) {
+	in := input(t, experiment{builtin: "boundary-burst", limiters: []limiter.Algorithm{limiter.Fixed, limiter.Log}, runs: 1, planned: 20})
+	for _, name := range []string{"fixed", "log", "counter"} {
+		in.Planned = append(in.Planned, report.Planned{Subject: report.Subject{Scenario: "boundary-burst", Limiter: name}, Runs: 20})
+	}
+	in.Planned = append(in.Planned, report.Planned{Subject: report.Subject{Scenario: "steady", Limiter: "log"}, Runs: 1})
+	r := beginning(t, in)
+	const message = "59 of 61 runs were not made: fixed under boundary-burst 1 of 20, log under boundary-burst 1 of 20, counter under boundary-burst 0 of 20, log under steady 0 of 1"
+	if n := len(r.Reasons); n != 2 || r.Reasons[n-1].Message != message {
+		t.Errorf("reasons %+v", r.Reasons)
+	}
+	for _, f := range report.Formats {
+		if text := string(render(t, f.Name, r, report.Options{Width: 140})); f.Name == "table" && !strings.Contains(text, "[evidence] counter: 0 of 20 runs were made") {
+			t.Errorf("%s is\n%s", f.Name, text)
+		}
+	}
+	in.Planned = nil // of a version that does not tell
+	if r := beginning(t, in); !strings.HasPrefix(r.Reasons[1].Message, "38 of 40 runs were not made: ") {
+		t.Errorf("reasons %+v", r.Reasons)
+	}
+}
+
+// beginning is what is read of a result whose end was not written.
+func beginning(t *testing.T, in report.Input) *report.Report {
+	t.Helper()
+	var b bytes.Buffer
+	s, err := report.NewStream(&b, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range in.Cases {
+		if err := s.Add(&in.Cases[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := report.Decode(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A run that was too late for everything was made, and says itself why it tells nothing; one
+// that an interrupt kept from sending anything was not.
+func TestMissedIsMade(t *testing.T) {
+	e := experiment{
+		builtin: "boundary-burst", clock: scenarios.Server, limiters: []limiter.Algorithm{limiter.Log}, runs: 3,
+		spoil: func(rs []scenarios.Result) { clear(rs) },
+	}
+	r := build(t, e)
+	if slices.ContainsFunc(r.Reasons, func(reason scenarios.Reason) bool { return reason.Code == "runs-missing" }) || r.Verdict != scenarios.Inconclusive {
+		t.Errorf("verdict %s, reasons %+v", r.Verdict, r.Reasons)
+	}
+	e.partial = true
+	if r = build(t, e); !slices.ContainsFunc(r.Reasons, func(reason scenarios.Reason) bool {
+		return reason.Message == "3 of 3 runs were not made: log under boundary-burst 0 of 3"
+	}) {
+		t.Errorf("interrupted: reasons %+v", r.Reasons)
+	}
 }
 
 // A limiter that was sent nothing has no figures: none admitted would be a good one.
