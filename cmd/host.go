@@ -52,8 +52,8 @@ func systemSignals() (<-chan os.Signal, func()) {
 
 // terminal is the width of a stream that is a terminal, and 0 for one that is
 // not.
-func (h Host) terminal(stream any) int {
-	f, ok := stream.(*os.File)
+func (h Host) terminal(stream io.Writer) int {
+	f, ok := bare(stream).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}

@@ -5,10 +5,9 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"runtime/debug"
-	"syscall"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +18,8 @@ import (
 // itself.
 func Main(args []string, h Host) (code int) {
 	out := &remembering{w: h.Out}
-	a := &app{Host: h, command: commandLine(args), out: out}
+	h.Err = &remembering{w: h.Err}
+	a := &app{Host: h, args: args, command: commandLine(args)}
 	a.Out = out
 	root := a.root()
 	root.SetArgs(args)
@@ -63,30 +63,9 @@ type app struct {
 	// fromEnv names the flags that an environment variable set.
 	fromEnv map[string]bool
 	verdict scenarios.Verdict
-	out     *remembering
-}
-
-// remembering is a stdout whose first failure is not lost, whoever ignored it. That nobody
-// reads any more is none: what else there is to do is done, and ends as it would.
-type remembering struct {
-	w      io.Writer
-	err    error
-	unread bool
-}
-
-func (r *remembering) Write(b []byte) (int, error) {
-	if r.unread {
-		return len(b), nil
-	}
-	n, err := r.w.Write(b)
-	if errors.Is(err, syscall.EPIPE) {
-		r.unread = true
-		return len(b), nil
-	}
-	if err != nil && r.err == nil {
-		r.err = err
-	}
-	return n, err
+	args    []string
+	// published says that the files of a step of GitHub have the report.
+	published bool
 }
 
 var credentials = regexp.MustCompile(`(\w+://)\S*@`)
@@ -141,6 +120,9 @@ what it cost.
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if !c.HasParent() && len(a.args) > 0 && !strings.HasPrefix(a.args[0], "-") {
+			return root.Args(c, a.args) // the flags are of the command that was meant
+		}
 		return usage(suggestFlag(c, err), c.CommandPath()+" --help")
 	})
 	for _, command := range commands {

@@ -19,8 +19,9 @@ var colorModes = []string{"auto", "always", "never"}
 // sink is one place that the report goes to.
 type sink struct {
 	format  report.Format
+	asked   string    // as the flag has it; "" is what goes there unasked
 	path    string    // "" is a stream of the program
-	out     io.Writer // that stream
+	out     io.Writer // that stream, or the file once it is open
 	options report.Options
 	file    *os.File
 	temp    string      // "" if written in place
@@ -34,40 +35,54 @@ type sink struct {
 // that a run is never lost to a mistyped path.
 type sinks struct {
 	all  []*sink
-	flag string // that names them; "" is -o
+	flag string // that names them, short where it can be
 }
 
 // example is a flag that works for a format.
 func (s *sinks) example(format, path string) string {
-	return cmp.Or(s.flag, "-o") + " " + format + "=" + path
+	return s.flag + " " + format + "=" + path
+}
+
+// apart refuses to write to a file that others write to: who comes last would be all that
+// is in it.
+func (s *sinks) apart(others *sinks) error {
+	for _, one := range s.all {
+		for _, other := range others.all {
+			if one.path != "" && one.path == other.path {
+				return usagef(s.example(one.format.Name, "changes."+one.format.Name), "%s %s: %s %s goes to the same place", s.flag, one.asked, others.flag, other.asked)
+			}
+		}
+	}
+	return nil
 }
 
 // sinks reads the -o flags. A table goes to stdout unless something else does,
 // or --quiet is given.
 func (a *app) sinks(o *runOptions) (sinks, error) {
-	s := sinks{}
+	flag := cmp.Or(o.outputsFlag, "--output")
+	s := sinks{flag: cmp.Or(o.outputsFlag, "-o")}
 	paths := map[string]bool{}
 	for _, text := range o.outputs {
 		name, path, _ := strings.Cut(text, "=")
 		format, err := report.FormatNamed(name)
 		if err != nil {
-			return s, usage(fmt.Errorf("--output %s: %w", text, err), "rlbench list formats")
+			return s, usage(fmt.Errorf("%s %s: %w", flag, text, err), "rlbench list formats")
 		}
 		if path == "-" {
 			path = ""
 		} else if strings.Contains(text, "=") && path == "" {
-			return s, usagef("--output json=result.json", "--output %s: no path behind the =", text)
+			return s, usagef(flag+" json=result.json", "%s %s: no path behind the =", flag, text)
 		}
-		if path == "" && format.Program != "" && a.terminal(a.out.w) > 0 {
-			return s, usagef("-o "+format.Name+"=report."+format.Name, "--output %s: it is for %s, not for a terminal", text, format.Program)
+		if path == "" && format.Program != "" && a.terminal(a.Out) > 0 {
+			return s, usagef(s.example(format.Name, "report."+format.Name), "%s %s: it is for %s, not for a terminal", flag, text, format.Program)
 		}
 		path = real(path)
-		one := &sink{format: format, path: path, out: a.Out}
+		one := &sink{format: format, asked: text, path: path, out: a.Out}
 		if path == "" && format.Name == github {
 			path, one.out = "stderr", a.Err // where a workflow looks too, so that stdout stays the report's
 		}
 		if paths[path] {
-			return s, usagef("--output table --output json=result.json", "--output %s: two reports cannot go to the same place", text)
+			return s, usagef(flag+" markdown=result.md "+flag+" json=result.json", "%s %s: two reports cannot go to the same place", flag, text)
 		}
 		paths[path] = true
 		s.all = append(s.all, one)
@@ -86,7 +101,7 @@ func (a *app) sinks(o *runOptions) (sinks, error) {
 
 // width is that of the terminal, or COLUMNS, or 80.
 func (a *app) width() int {
-	if w := a.terminal(a.out.w); w > 0 {
+	if w := a.terminal(a.Out); w > 0 {
 		return w
 	}
 	var columns int
@@ -103,7 +118,7 @@ func (a *app) colored(mode string) bool {
 		return mode == "always"
 	}
 	no, _ := a.Env("NO_COLOR")
-	return no == "" && !a.dumb() && a.terminal(a.out.w) > 0
+	return no == "" && !a.dumb() && a.terminal(a.Out) > 0
 }
 
 // real is the file that a path leads to, by links too, so that the same file is
@@ -117,6 +132,9 @@ func real(path string) string {
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // the file is yet to be made
+		return filepath.Join(folder, filepath.Base(path))
 	}
 	return path
 }
@@ -140,28 +158,6 @@ func (s *sinks) open() error {
 	return nil
 }
 
-func (s *sink) open() error {
-	s.mode = 0o644
-	info, err := os.Stat(s.path)
-	switch {
-	case err == nil && info.IsDir():
-		return errors.New("it is a directory")
-	case err == nil && !info.Mode().IsRegular():
-		s.file, err = os.OpenFile(s.path, os.O_WRONLY, 0)
-		return err
-	case s.format.Streams: // what comes has to be there at once; what was there goes with the first line
-		s.created = err != nil
-		s.file, err = os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE, s.mode)
-		return err
-	case err == nil:
-		s.mode = info.Mode().Perm()
-	}
-	if s.file, err = os.CreateTemp(filepath.Dir(s.path), ".rlbench-*.tmp"); err == nil {
-		s.temp = s.file.Name()
-	}
-	return err
-}
-
 // write renders every report and puts the files in place, before anything goes
 // to stdout: whoever reads that may stop reading and end the program. A place that
 // cannot be written to does not keep the others from being written.
@@ -173,13 +169,7 @@ func (s *sinks) write(r *report.Report) error {
 			if toFile != (one.path != "") {
 				continue
 			}
-			var b bytes.Buffer
-			if one.lines == nil {
-				if err := one.format.Render(&b, r, one.options); err != nil {
-					return internal(err)
-				}
-			}
-			if err := one.deliver(b.Bytes(), r); err != nil {
+			if err := one.write(r); err != nil {
 				errs, failed = append(errs, fmt.Errorf("write %s report: %w", one.format.Name, err)), cmp.Or(failed, one.format.Name)
 			}
 		}
@@ -187,7 +177,12 @@ func (s *sinks) write(r *report.Report) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &problem{exitInternal, errors.Join(errs...), "make room, or choose another path: " + s.example(failed, "PATH") + rescued(r)}
+	err := errors.Join(errs...)
+	var bug *problem
+	if errors.As(err, &bug) {
+		return &problem{exitInternal, err, bug.hint}
+	}
+	return &problem{exitInternal, err, "make room, or choose another path: " + s.example(failed, "PATH") + rescued(r)}
 }
 
 // rescued keeps a report that could not be put where it belongs, and says where.
@@ -213,109 +208,3 @@ func rescued(r *report.Report) string {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-func (s *sink) deliver(data []byte, r *report.Report) error {
-	if s.lines != nil {
-		err := s.failure
-		if err == nil {
-			err = s.lines.End(r)
-		}
-		if s.file != nil {
-			err = errors.Join(err, s.there(), s.file.Close())
-			s.file = nil
-		}
-		return err
-	}
-	if s.path == "" {
-		_, err := s.out.Write(data)
-		return err
-	}
-	err := s.emptied()
-	if err == nil {
-		_, err = s.file.Write(data)
-	}
-	if s.temp != "" && err == nil {
-		err = s.file.Chmod(s.mode)
-	}
-	err = errors.Join(err, s.file.Close())
-	s.file, s.created = nil, false
-	if err != nil || s.temp == "" {
-		return err
-	}
-	if err := os.Rename(s.temp, s.path); err != nil {
-		return err
-	}
-	s.temp = ""
-	return nil
-}
-
-// there tells whether the path still leads to the file that was written: what was removed
-// or replaced while the run went on takes every line without an error.
-func (s *sink) there() error {
-	ours, err := s.file.Stat()
-	if err != nil || !ours.Mode().IsRegular() {
-		return err
-	}
-	found, err := os.Stat(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s was removed while it was written", s.path)
-	case err == nil && !os.SameFile(ours, found):
-		return fmt.Errorf("%s was replaced by another file while it was written", s.path)
-	}
-	return err
-}
-
-// emptied forgets what a file had that is written in place.
-func (s *sink) emptied() error {
-	if s.file == nil || !s.format.Streams {
-		return nil
-	}
-	info, err := s.file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	return s.file.Truncate(0)
-}
-
-// begin starts what is written while the run goes on. What cannot be written is told
-// at the end.
-func (s *sinks) begin(in report.Input) {
-	for _, one := range s.all {
-		if !one.format.Streams {
-			continue
-		}
-		var w io.Writer = one.out
-		if one.path != "" {
-			w, one.failure = one.file, one.emptied()
-		}
-		var err error
-		one.lines, err = report.NewStream(w, in)
-		one.failure, one.created = errors.Join(one.failure, err), false
-	}
-}
-
-// add writes a case to where they are written as they come.
-func (s *sinks) add(c *report.Case) {
-	for _, one := range s.all {
-		if one.lines != nil && one.failure == nil {
-			one.failure = one.lines.Add(c)
-		}
-	}
-}
-
-// discard closes and removes what was not delivered.
-func (s *sinks) discard() {
-	for _, one := range s.all {
-		if one.file != nil {
-			one.file.Close()
-		}
-		if one.temp != "" {
-			os.Remove(one.temp)
-		}
-		if one.created {
-			os.Remove(one.path)
-		}
-		one.file, one.temp, one.created = nil, "", false
-	}
-}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -16,7 +17,7 @@ func sinksFor[T any](a *app, o *runOptions, formats report.Formatters[T], docume
 	for _, text := range o.outputs {
 		name, _, _ := strings.Cut(text, "=")
 		if _, err := formats.Named(name); err != nil {
-			return sinks{}, usage(fmt.Errorf("--output %s: %w", text, err), "-o json=result.json")
+			return sinks{}, usage(fmt.Errorf("%s %s: %w", cmp.Or(o.outputsFlag, "--output"), text, err), cmp.Or(o.outputsFlag, "-o")+" json=result.json")
 		}
 	}
 	s, err := a.sinks(o)

@@ -33,7 +33,7 @@ func (e *experiment) startProgress(total int64, handled *atomic.Int64) *progress
 	p.describe("")
 	switch e.progressMode(e.runOptions) {
 	case "bar":
-		go p.bar(e.Err)
+		go p.bar(bare(e.Err))
 	case "plain":
 		go p.plain(e.Err)
 	default:

@@ -33,6 +33,7 @@ type runOptions struct {
 	keyPrefix    string
 	keepKeys     bool
 	outputs      []string
+	outputsFlag  string // that names them; "" is --output
 	quiet        bool
 	verbose      bool // of commands that have more to say
 	progress     string
@@ -159,6 +160,9 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 		return nil, err
 	}
 	if e.sinks, err = a.sinks(o); err != nil {
+		return nil, err
+	}
+	if err := e.against.sinks.apart(&e.sinks); err != nil {
 		return nil, err
 	}
 	e.spec, err = a.redisSpec(o)

@@ -24,7 +24,7 @@ func (t *tuningRun) startReading() *reading {
 	p.tell("reading", 0, 0)
 	switch t.progressMode(&t.runOptions) {
 	case "bar":
-		go p.bars(t.Err)
+		go p.bars(bare(t.Err))
 	case "plain":
 		go p.plain(t.Err)
 	default:
