@@ -1,8 +1,8 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,21 +40,24 @@ func (e *experiment) readBaseline(c *cobra.Command) error {
 	}
 	saved, err := e.readSide(e.baseline)
 	if err != nil {
-		return usage(fmt.Errorf("--baseline: %w", err), "rlbench run boundary-burst --runs 10 -o json=old.json writes one")
+		return usage(fmt.Errorf("--baseline: %w", err), sideHint(err, "rlbench run boundary-burst --runs 10 -o json=old.json writes one"))
 	}
 	b.saved = &saved
 	if err := e.comparable(e.Machine()); err != nil {
 		return err
 	}
 	e.fit = e.comparable
+	e.tellNoise(e.comparison.noise, b.options.Noise, e.compared())
 	for _, text := range e.changesTo {
 		if _, path, _ := strings.Cut(text, "="); path == "" || path == "-" {
 			return usagef("--comparison markdown=changes.md", "--comparison %s: want FORMAT=PATH; it is told below the report anyway", text)
 		}
 	}
-	b.sinks, err = sinksFor(e.app, &runOptions{outputs: e.changesTo, quiet: true, color: e.color}, report.ComparisonFormats,
+	b.sinks, err = sinksFor(e.app, &runOptions{outputs: e.changesTo, outputsFlag: "--comparison", quiet: true, color: e.color}, report.ComparisonFormats,
 		func(*report.Report) (*report.Comparison, error) { return b.changes, nil })
-	b.sinks.flag = "--comparison"
+	for _, one := range b.sinks.all {
+		one.options.OwnGate = true
+	}
 	return err
 }
 
@@ -92,20 +95,36 @@ func (e *experiment) compareWithBaseline(r *report.Report, code int) (int, error
 		return code, nil
 	}
 	var err error
-	worse := scenarios.Inconclusive
 	if b.changes, err = report.Compare(*b.saved, report.Saved{Name: "this run", Report: r}, b.options); err != nil {
 		fmt.Fprintf(e.Err, "rlbench: warning: nothing is compared: %s\n", printable(err.Error()))
-	} else {
-		if err := errors.Join(e.tellChanges(), b.sinks.write(nil)); err != nil {
-			return code, err
+		e.verdict = e.verdict.Worse(scenarios.Inconclusive)
+		return worseCode(code, scenarios.Inconclusive), nil
+	}
+	wrong := allOf(b.sinks.write(nil), e.tellChanges())
+	e.verdict = e.verdict.Worse(b.changes.Told())
+	if !e.quiet {
+		e.tellWhatPasses(b.changes, r.Verdict)
+	}
+	return worseCode(code, b.changes.Gated()), wrong
+}
+
+// worseCode is the code of what is worse, a code or a verdict.
+func worseCode(code int, v scenarios.Verdict) int {
+	if code == exitOK || code == exitInconclusive && v == scenarios.Fail {
+		return verdictCode(v)
+	}
+	return code
+}
+
+// compared are the scenarios that are to be run and that the baseline has.
+func (e *experiment) compared() []string {
+	var names []string
+	for _, s := range e.scenarios {
+		if slices.ContainsFunc(e.against.saved.Scenarios, func(o report.Scenario) bool { return o.Name == s.Name }) {
+			names = append(names, s.Name)
 		}
-		worse = b.changes.Gated()
 	}
-	e.verdict = e.verdict.Worse(worse)
-	if code == exitOK || code == exitInconclusive && worse == scenarios.Fail {
-		code = verdictCode(worse)
-	}
-	return code, nil
+	return names
 }
 
 // tellChanges writes the comparison below the report, as what that is; where stdout is a

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -136,7 +137,7 @@ func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
 	before, err1 := a.readSide(names[0])
 	after, err2 := a.readSide(names[1])
 	if err := errors.Join(err1, err2); err != nil {
-		return usage(err, "rlbench run boundary-burst --runs 10 -o json=result.json writes one")
+		return usage(err, sideHint(err, "rlbench run boundary-burst --runs 10 -o json=result.json writes one"))
 	}
 	c, err := report.Compare(before, after, options)
 	if err != nil {
@@ -150,40 +151,73 @@ func compareSaved(a *app, o *runOptions, g *comparison, names []string) error {
 		return err
 	}
 	defer out.discard()
-	a.verdict = c.Verdict.Worse(c.Gated())
+	a.verdict = c.Told()
+	var compared []string
+	for _, row := range c.Rows {
+		compared = append(compared, row.Scenario)
+	}
+	a.tellNoise(g.noise, options.Noise, compared)
 	if err := out.write(nil); err != nil {
 		return err
+	}
+	if !o.quiet {
+		a.tellWhatPasses(c, scenarios.Pass)
 	}
 	if code := verdictCode(c.Gated()); code != exitOK {
 		return &verdictError{code}
 	}
-	if !o.quiet {
-		a.tellWhatPasses(c)
-	}
 	return nil
 }
 
-// tellWhatPasses says what the gate lets pass, and which one would not.
-func (a *app) tellWhatPasses(c *report.Comparison) {
-	what, own := c.Verdict, false
-	if c.Overall() != what { // the new result is worse than what changed
-		what, own = c.Overall(), true
+// tellWhatPasses says what the gate lets pass, and which one would not. What ends the job
+// anyway, whatever the gate, hides what is no worse.
+func (a *app) tellWhatPasses(c *report.Comparison, anyway scenarios.Verdict) {
+	ends, what := c.Gated().Worse(anyway), c.Overall()
+	if what.Worse(ends) != ends {
+		own := what != c.Verdict // the new result is worse than what changed
+		a.note("%s, which --fail-on %s lets pass; --fail-on %s does not", what, c.FailOn, report.GateFor(what, own))
 	}
-	if what != scenarios.Pass {
-		fmt.Fprintf(a.Err, "rlbench: note: %s, which --fail-on %s lets pass; --fail-on %s does not\n", what, c.FailOn, report.GateFor(what, own))
+}
+
+// tellNoise says that a calibration is of nothing that is compared: then its highest floor
+// stands for all that it does not know.
+func (a *app) tellNoise(name string, noise *report.Calibration, compared []string) {
+	if noise == nil {
+		return
 	}
+	var of []string
+	for _, row := range noise.Rows {
+		of = append(of, row.Scenario)
+	}
+	if slices.ContainsFunc(of, func(scenario string) bool { return slices.Contains(compared, scenario) }) {
+		return
+	}
+	a.note("--noise %s is of %s, and of nothing that is compared: its highest floor, %.0f%%, is taken for all times",
+		name, strings.Join(slices.Compact(of), ", "), 100*noise.MinEffect)
 }
 
 // compareHint helps with results that are not compared, each by what would be done about it.
 func compareHint(err error, otherMachine, otherTraffic string) string {
-	switch {
-	case errors.Is(err, report.ErrOtherNoise):
-		return "calibrate here: rlbench calibrate SCENARIO -o json=noise.json"
-	case errors.Is(err, report.ErrOtherMachine):
-		return otherMachine + "; or --across-machines, for counts"
+	var hints []string
+	if errors.Is(err, report.ErrOtherMachine) {
+		hints = append(hints, otherMachine+"; or --across-machines, for counts")
 	}
-	return otherTraffic
+	if errors.Is(err, report.ErrOtherNoise) {
+		hints = append(hints, "calibrate here: rlbench calibrate SCENARIO -o json=noise.json")
+	}
+	return cmp.Or(strings.Join(hints, "; "), otherTraffic)
 }
+
+// sideHint helps with results that cannot be read, or not as one.
+func sideHint(err error, otherwise string) string {
+	if errors.Is(err, report.ErrCountedTwice) {
+		return leaveOut
+	}
+	return otherwise
+}
+
+// leaveOut helps with results of which one is in another.
+const leaveOut = "leave one of them out"
 
 // readSide reads a result, or all results of a folder as one.
 func (a *app) readSide(name string) (report.Saved, error) {

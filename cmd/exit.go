@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -101,6 +102,26 @@ func codeOf(err error) int {
 	default:
 		return exitUsage
 	}
+}
+
+// allOf are several errors as one, with the code of the worst and the hint of each. It is
+// nil if all are.
+func allOf(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	code, hints := exitOK, []string{}
+	for _, err := range errs {
+		code = max(code, codeOf(err))
+		if hint := hintOf(err, ""); hint != "" && !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
+		}
+	}
+	return &problem{code, errors.Join(errs...), strings.Join(hints, "; ")}
 }
 
 // hintOf is what would help with an error, or something else where it does not know.

@@ -65,7 +65,10 @@ func (e *experiment) run() error {
 		err = e.fit(env)
 	}
 	if err == nil {
-		e.sinks.begin(report.Input{Command: e.command, Started: started, Env: env})
+		err = e.suitable()
+	}
+	if err == nil {
+		e.sinks.begin(report.Input{Command: e.command, Started: started, Env: env, Planned: e.everyRun()})
 		err = e.all(stop)
 	}
 	if stop.twice() {
@@ -87,11 +90,10 @@ func (e *experiment) run() error {
 	if buildErr != nil {
 		return internal(buildErr)
 	}
-	published := e.publish(r, stop.signal())
-	if codeOf(err) == exitInternal {
-		return err
+	if codeOf(err) != exitInternal {
+		err = nil // the report tells it
 	}
-	return published
+	return e.publish(r, stop.signal(), err)
 }
 
 // open opens the server and describes it. A first interrupt ends the wait for a
@@ -143,8 +145,10 @@ func (e *experiment) open(stop *interrupt) (report.Env, error) {
 	return env, nil
 }
 
-// publish writes the report and decides how the program ends.
-func (e *experiment) publish(r *report.Report, signal os.Signal) error {
+// publish writes the report and decides how the program ends. What goes wrong with one
+// place keeps no other from having what it asked for, and is told in the end, with the bug
+// that kept the report from being whole, if there was one.
+func (e *experiment) publish(r *report.Report, signal os.Signal, bug error) error {
 	if signal != nil || e.lost != nil {
 		r.Verdict = r.Verdict.Worse(scenarios.Inconclusive)
 	}
@@ -162,20 +166,9 @@ func (e *experiment) publish(r *report.Report, signal os.Signal) error {
 	case e.lost != nil || e.refused():
 		code = exitTarget
 	}
-	if err := e.sinks.write(r); err != nil {
-		return err
-	}
-	code, err := e.compareWithBaseline(r, code)
-	if err != nil {
-		return err
-	}
-	if err := e.publishGitHub(&e.sinks, r, e.against.changes, code); err != nil {
-		return err
-	}
-	if code == exitOK {
-		return nil
-	}
-	return &verdictError{code}
+	written := e.sinks.write(r)
+	code, compared := e.compareWithBaseline(r, code)
+	return e.ended(&e.sinks, r, e.against.changes, code, allOf(bug, written, compared))
 }
 
 // refused reports whether a limiter decided nothing because the server answered
@@ -204,9 +197,6 @@ func (e *experiment) watch() func() time.Duration {
 // machine that changes its pace changes it for all.
 func (e *experiment) all(stop *interrupt) error {
 	e.id = invocation()
-	if err := e.suitable(); err != nil {
-		return err
-	}
 	total := int64(0)
 	for _, s := range e.scenarios {
 		for _, name := range s.limiters {
@@ -243,6 +233,20 @@ func (e *experiment) turns(run int) []aTurn {
 		seed := e.scenarios[0].plan.Seed
 		r := random.New(random.NewPCG(seed, uint64(run)))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	return all
+}
+
+// everyRun is what is to be run, as a report tells of it.
+func (e *experiment) everyRun() []report.Planned {
+	var all []report.Planned
+	for _, s := range e.scenarios {
+		for _, name := range s.limiters {
+			if len(s.plan.Faults) > 0 {
+				all = append(all, report.Planned{Subject: report.Subject{Scenario: s.Name, Limiter: name, Control: true}, Runs: e.runs})
+			}
+			all = append(all, report.Planned{Subject: report.Subject{Scenario: s.Name, Limiter: name}, Runs: e.runs})
+		}
 	}
 	return all
 }

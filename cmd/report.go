@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -103,11 +102,7 @@ func merged(documents []document) ([]document, error) {
 	}
 	sum, err := report.Merge(saved)
 	if err != nil {
-		hint := "merge results of the same scenario, limit and seed; rlbench report " + documents[0].name + " shows one"
-		if errors.Is(err, report.ErrCountedTwice) {
-			hint = "leave one of them out"
-		}
-		return nil, usage(err, hint)
+		return nil, usage(err, sideHint(err, "merge results of the same scenario, limit and seed; rlbench report "+documents[0].name+" shows one"))
 	}
 	return []document{{Report: sum, sinks: (*app).sinks}}, nil
 }
@@ -117,10 +112,15 @@ func renderOne(a *app, out sinks, r *report.Report) error {
 		return err
 	}
 	defer out.discard()
-	if err := out.write(r); err != nil || r == nil {
+	err := out.write(r)
+	if r == nil {
 		return err
 	}
-	return a.publishGitHub(&out, r, nil, verdictCode(r.Verdict))
+	code := verdictCode(r.Verdict)
+	if err != nil {
+		code = codeOf(err)
+	}
+	return allOf(err, a.publishGitHub(&out, r, nil, code))
 }
 
 // files counts sinks that are not stdout.
