@@ -46,6 +46,28 @@ type turn struct {
 	reference *scenarios.Judgement // of the control run; nil if there was none
 }
 
+func (e *experiment) targetOptions(s loaded, mark string) target.Options {
+	return target.Options{Limit: s.plan.Limit, Clock: s.plan.Clock, Prefix: mark, Model: e.model, OnFailure: s.plan.OnFailure, Timeout: s.plan.Timeout}
+}
+
+// scripts compiles those of users once: one that does not compile is refused before anything
+// is sent to others, which would leave it a turn that never comes.
+func (e *experiment) scripts(ctx context.Context) error {
+	known := map[string]bool{}
+	for _, s := range e.scenarios {
+		for _, name := range s.limiters {
+			if known[name] || !strings.HasPrefix(name, "lua:") {
+				continue
+			}
+			known[name] = true
+			if _, err := target.Open(ctx, e.server, name, e.targetOptions(s, e.keyPrefix)); err != nil && ctx.Err() == nil {
+				return cannotOpen(err)
+			}
+		}
+	}
+	return nil
+}
+
 // try runs one limiter, looks at what it left, judges it and cleans up.
 func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, now turn) error {
 	what := fmt.Sprintf("%s %s", s.Name, name)
@@ -55,9 +77,7 @@ func (e *experiment) try(stop *interrupt, p *progress, s loaded, name string, no
 	p.describe(what)
 	mark := fmt.Sprintf("%s:%s:%d", e.keyPrefix, e.id, e.opened)
 	e.opened++
-	t, err := target.Open(stop.ctx, e.server, name, target.Options{
-		Limit: s.plan.Limit, Clock: s.plan.Clock, Prefix: mark, Model: e.model, OnFailure: s.plan.OnFailure, Timeout: s.plan.Timeout,
-	})
+	t, err := target.Open(stop.ctx, e.server, name, e.targetOptions(s, mark))
 	if err != nil {
 		return cannotOpen(err)
 	}

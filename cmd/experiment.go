@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/big"
 	random "math/rand/v2"
@@ -65,7 +66,7 @@ func (e *experiment) run() error {
 		err = e.fit(env)
 	}
 	if err == nil {
-		err = e.suitable()
+		err = errors.Join(e.suitable(), e.scripts(stop.ctx))
 	}
 	if err == nil {
 		e.sinks.begin(report.Input{Command: e.command, Started: started, Env: env, Planned: e.everyRun()})
