@@ -70,7 +70,9 @@ type Compared struct {
 	OldRuns int     `json:"old_runs"`
 	NewRuns int     `json:"new_runs"`
 	Old     float64 `json:"old"` // median; of what is exact the value
-	New     float64 `json:"new"` // median; of what is exact the one that differs most
+	// New is the median; of what is exact the worst, or if none is worse the one that differs
+	// most; absent where the new report does not have it.
+	New *float64 `json:"new,omitempty"`
 	// Shift is the Hodges-Lehmann estimate of what was added, with an interval of
 	// confidence 1-alpha where there are runs enough for one; absent if exact. P is the
 	// Mann-Whitney p-value after Holm.
@@ -78,12 +80,13 @@ type Compared struct {
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
 	P     *float64 `json:"p,omitempty"`
-	// Change says what that means. Undecided is a difference of min_effect that so few
-	// runs would not show; NeedsRuns how many would.
-	Change    string `json:"change" jsonschema:"enum=same,enum=better,enum=worse,enum=undecided"`
+	// Change says what that means. Gone is what the old report has and the new one has not.
+	// Undecided is a difference of min_effect that so few runs would not show; NeedsRuns how
+	// many would.
+	Change    string `json:"change" jsonschema:"enum=same,enum=better,enum=worse,enum=undecided,enum=gone"`
 	NeedsRuns int    `json:"needs_runs,omitempty"`
 	// MinEffect is what a shift has to exceed by itself, as a share of the old median, to be
-	// a change; absent if exact.
+	// a change: 0 of counts that vary; absent if exact.
 	MinEffect *float64 `json:"min_effect,omitempty"`
 
 	samples [2][]float64
@@ -96,6 +99,7 @@ const (
 	ChangeBetter    = "better"
 	ChangeWorse     = "worse"
 	ChangeUndecided = "undecided"
+	ChangeGone      = "gone"
 )
 
 // CompareOptions say what counts as a change.
@@ -239,17 +243,24 @@ func (c *Comparison) add(s Subject, m comparedMetric, before, after []*Row) {
 	d := Compared{Subject: s, Metric: m.name, Unit: m.unit, Better: m.better, Change: ChangeSame, kind: m.kind}
 	d.samples = [2][]float64{valuesOf(before, m), valuesOf(after, m)}
 	d.OldRuns, d.NewRuns = len(d.samples[0]), len(d.samples[1])
-	if d.OldRuns == 0 || d.NewRuns == 0 {
-		return // not measured in one of them
+	if d.OldRuns == 0 {
+		return // nothing to compare with
 	}
-	d.Old, d.New = stats.Median(d.samples[0]), stats.Median(d.samples[1])
+	d.Old = stats.Median(d.samples[0])
+	if d.NewRuns == 0 {
+		d.Change = ChangeGone
+		c.Rows = append(c.Rows, d)
+		return
+	}
+	now := stats.Median(d.samples[1])
 	steady := constant(d.samples[0]) && (m.kind == exactCount || m.kind == exactCost && constant(d.samples[1]))
 	if d.Exact = steady; steady {
-		d.New = furthest(d.samples[1], d.Old)
-		if least := c.MinEffect * math.Abs(d.Old); d.New != d.Old && (m.kind == exactCount || math.Abs(d.New-d.Old) >= least) {
-			d.Change = direction(m.better, d.New-d.Old)
+		now = worst(m.better, d.samples[1], d.Old)
+		if least := c.MinEffect * math.Abs(d.Old); now != d.Old && (m.kind == exactCount || math.Abs(now-d.Old) >= least) {
+			d.Change = direction(m.better, now-d.Old)
 		}
 	}
+	d.New = &now
 	c.Rows = append(c.Rows, d)
 }
 
@@ -268,17 +279,19 @@ func constant(values []float64) bool {
 	return !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] })
 }
 
-// furthest is the value that differs most from another.
-func furthest(values []float64, from float64) float64 {
-	return slices.MaxFunc(values, func(a, b float64) int {
-		switch x, y := math.Abs(a-from), math.Abs(b-from); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+// worst is the value that is worse than another by most, and if none is worse the one that
+// is better by most: nine runs that got better do not make up for one that got worse.
+func worst(better string, values []float64, than float64) float64 {
+	low, high := slices.Min(values), slices.Max(values)
+	switch {
+	case better == "lower" && high > than, better == "higher" && low >= than:
+		return high
+	case better == "higher" && low < than, better == "lower":
+		return low
+	case than-low > high-than:
+		return low
+	}
+	return high
 }
 
 func direction(better string, by float64) string {
@@ -324,11 +337,6 @@ func (c *Comparison) judge() {
 		c.Verdict = scenarios.Inconclusive
 	}
 	for _, d := range c.Rows {
-		switch d.Change {
-		case ChangeWorse:
-			c.Verdict = scenarios.Fail
-		case ChangeUndecided:
-			c.Verdict = c.Verdict.Worse(scenarios.Inconclusive)
-		}
+		c.Verdict = c.Verdict.Worse(verdictOf(d.Change))
 	}
 }

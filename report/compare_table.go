@@ -60,7 +60,7 @@ func (d *Compared) cells() []string {
 			p = "<0.001"
 		}
 	}
-	return []string{limiterCell(Row{Limiter: d.Limiter, Control: d.Control}), d.Metric, d.figure(d.Old), d.figure(d.New), d.changed(), p, d.word()}
+	return []string{limiterCell(Row{Limiter: d.Limiter, Control: d.Control}), d.Metric, d.figure(d.Old), d.now(), d.changed(), p, d.word()}
 }
 
 func (d *Compared) figure(v float64) string {
@@ -70,10 +70,21 @@ func (d *Compared) figure(v float64) string {
 	return value{v, true}.String()
 }
 
+// now is the new figure.
+func (d *Compared) now() string {
+	if d.New == nil {
+		return "none"
+	}
+	return d.figure(*d.New)
+}
+
 // changed is the shift as a share of the old median, with its interval.
 func (d *Compared) changed() string {
+	if d.New == nil {
+		return "not measured any more"
+	}
 	if d.Exact || d.Shift == nil {
-		return signed(d.New - d.Old)
+		return signed(*d.New - d.Old)
 	}
 	if d.Old == 0 {
 		return signed(*d.Shift)
@@ -102,10 +113,10 @@ func signed(v float64) string {
 
 // word is what a change means, for people.
 func (d *Compared) word() string {
-	switch d.Change {
-	case ChangeSame:
+	switch {
+	case d.Change == ChangeSame:
 		return "~"
-	case ChangeUndecided:
+	case d.Change == ChangeUndecided:
 		return "~ needs " + counted(int64(d.NeedsRuns), "run")
 	}
 	return d.Change
@@ -202,6 +213,9 @@ func (c *Comparison) summary() string {
 		n[d.Change]++
 	}
 	text := fmt.Sprintf("%d worse, %d better, %d the same, %d undecided", n[ChangeWorse], n[ChangeBetter], n[ChangeSame], n[ChangeUndecided])
+	if n[ChangeGone] > 0 {
+		text += fmt.Sprintf(", %d not measured any more", n[ChangeGone])
+	}
 	return text + fmt.Sprintf("; alpha %s over all, %s", strconv.FormatFloat(c.Alpha, 'f', -1, 64), c.effects())
 }
 
@@ -210,7 +224,7 @@ func verdictOf(change string) scenarios.Verdict {
 	switch change {
 	case ChangeWorse:
 		return scenarios.Fail
-	case ChangeUndecided:
+	case ChangeUndecided, ChangeGone:
 		return scenarios.Inconclusive
 	}
 	return scenarios.Pass

@@ -133,7 +133,7 @@ func TestPlantedAdmissionIsFound(t *testing.T) {
 			}
 		}), usual)
 		for _, metric := range []string{"admitted", "peak in a window"} {
-			if d := metricOf(t, c, "log", metric); d.Change != report.ChangeWorse || !d.Exact || d.New != d.Old+1 {
+			if d := metricOf(t, c, "log", metric); d.Change != report.ChangeWorse || !d.Exact || *d.New != d.Old+1 {
 				t.Errorf("run %d: %s is %+v", 1+at, metric, d)
 			}
 			if d := metricOf(t, c, "fixed", metric); d.Change != report.ChangeSame {

@@ -15,13 +15,15 @@ import (
 // neighbour, another clock rate, another layout in memory. No number of runs of one
 // invocation shows that, and so no test of them can be asked whether anything shifted at
 // all, but only whether more did than invocations differ by: the margin is part of the
-// hypothesis, and nothing that is just above it passes for certain.
+// hypothesis, and nothing that is just above it passes for certain. Counts have no margin:
+// what is the same for everybody decides otherwise, or it does not.
 func (c *Comparison) test(o CompareOptions) error {
 	var sampled []*Compared
+	var all []stats.Shift
 	var shifted, beyond []float64
 	for i := range c.Rows {
 		d := &c.Rows[i]
-		if d.Exact {
+		if d.Exact || d.Change == ChangeGone {
 			continue
 		}
 		s, err := stats.Between(d.samples[0], d.samples[1], 1-c.Alpha)
@@ -35,23 +37,30 @@ func (c *Comparison) test(o CompareOptions) error {
 		if err != nil {
 			return fmt.Errorf("compare %s of %s: %w", d.Metric, d.Limiter, err)
 		}
-		sampled, shifted, beyond = append(sampled, d), append(shifted, s.P), append(beyond, p)
+		sampled, all, shifted, beyond = append(sampled, d), append(all, s), append(shifted, s.P), append(beyond, p)
 	}
 	certain := stats.Holm(beyond)
 	for i, adjusted := range stats.Holm(shifted) {
-		sampled[i].P = &adjusted
-		sampled[i].decide(c, certain[i], len(sampled))
+		d := sampled[i]
+		if d.P = &adjusted; d.least() > 0 {
+			d.decide(c.Alpha, certain[i], len(sampled))
+			continue
+		}
+		d.P = &certain[i] // what decides is what is shown
+		d.decideByRank(c.Alpha, all[i], len(sampled))
 	}
 	return nil
 }
 
 // margin is what a metric has to shift by at least, as a share: for times what invocations
-// differ by.
+// differ by, and for counts nothing.
 func (o *CompareOptions) margin(d *Compared) float64 {
-	if d.kind != sampledTime {
+	switch {
+	case d.kind == exactCount:
+		return 0
+	case d.kind != sampledTime:
 		return o.MinEffect
-	}
-	if o.Noise == nil {
+	case o.Noise == nil:
 		return cmp.Or(o.TimeEffect, o.MinEffect)
 	}
 	return max(o.MinEffect, o.Noise.floor(d.Subject, d.Metric))
@@ -69,16 +78,30 @@ func (c *Calibration) floor(s Subject, metric string) float64 {
 func (d *Compared) least() float64 { return *d.MinEffect * math.Abs(d.Old) }
 
 // decide says what a shift means: certain is the p-value that it is within the margin.
-func (d *Compared) decide(c *Comparison, certain float64, tests int) {
+func (d *Compared) decide(alpha, certain float64, tests int) {
 	by, runs := math.Abs(*d.Shift), min(d.OldRuns, d.NewRuns)
-	switch needs := stats.RunsFor(d.samples[0], d.samples[1], d.least(), c.Alpha, tests); {
-	case certain <= c.Alpha:
+	switch needs := stats.RunsFor(d.samples[0], d.samples[1], d.least(), alpha, tests); {
+	case certain <= alpha:
 		d.Change = direction(d.Better, *d.Shift)
-	case by > d.least() && *d.P <= c.Alpha: // a shift for certain, perhaps by no more than the margin
+	case by > d.least() && *d.P <= alpha: // a shift for certain, perhaps by no more than the margin
 		over := max(by-d.least(), d.least()/2)
-		d.Change, d.NeedsRuns = ChangeUndecided, max(stats.RunsFor(d.samples[0], d.samples[1], over, c.Alpha, tests), runs+1)
-	case *d.P > c.Alpha && needs > runs:
+		d.Change, d.NeedsRuns = ChangeUndecided, max(stats.RunsFor(d.samples[0], d.samples[1], over, alpha, tests), runs+1)
+	case *d.P > alpha && needs > runs:
 		d.Change, d.NeedsRuns = ChangeUndecided, needs
+	}
+}
+
+// decideByRank says whether what has no margin shifted at all. What one test by itself would
+// call a shift, and so many tests together do not, is undecided.
+func (d *Compared) decideByRank(alpha float64, s stats.Shift, tests int) {
+	runs, least := min(d.OldRuns, d.NewRuns), stats.LeastRuns(alpha, tests)
+	switch {
+	case *d.P <= alpha:
+		d.Change = direction(d.Better, s.Dominance)
+	case runs < least:
+		d.Change, d.NeedsRuns = ChangeUndecided, least
+	case s.P <= alpha:
+		d.Change, d.NeedsRuns = ChangeUndecided, max(stats.RunsForDominance(s.Dominance, alpha, tests), runs+(runs+1)/2)
 	}
 }
 

@@ -244,3 +244,61 @@ func TestBeyond(t *testing.T) {
 		t.Error("an empty sample is compared")
 	}
 }
+
+// Which sample is above is told by pairs, also where most of them are ties and the median of
+// the differences is 0; and without a margin the p-value is that of the two-sided test then too.
+func TestDominance(t *testing.T) {
+	for _, row := range []struct {
+		first, second []float64
+		want          float64
+	}{
+		{[]float64{1, 2}, []float64{3, 4}, 1},
+		{[]float64{3, 4}, []float64{1, 2}, -1},
+		{[]float64{5, 5}, []float64{5, 5}, 0},
+		{[]float64{1, 1, 1, 1, 0}, []float64{1, 1, 0, 0, 1}, (3.0 - 8.0) / 25},
+		{[]float64{0}, []float64{math.SmallestNonzeroFloat64}, 1},
+	} {
+		s, err := Between(row.first, row.second, 0.95)
+		if err != nil || !near(s.Dominance, row.want) {
+			t.Errorf("%v and %v: %g, error %v, want %g", row.first, row.second, s.Dominance, err, row.want)
+		}
+		if p, err := Beyond(row.first, row.second, 0); err != nil || !near(p, s.P) {
+			t.Errorf("%v and %v: without a margin %g, error %v, want %g", row.first, row.second, p, err, s.P)
+		}
+	}
+}
+
+// With as many runs as are asked for, a promise that is broken more often is found nine times
+// of ten.
+func TestRunsForDominanceFinds(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	sample := func(n int, share float64) []float64 {
+		values := make([]float64, n)
+		for i := range values {
+			if r.Float64() < share {
+				values[i] = 1
+			}
+		}
+		return values
+	}
+	for _, shares := range [][2]float64{{0.1, 0.6}, {0.5, 0.8}, {0.2, 0.4}} {
+		n := RunsForDominance(shares[1]-shares[0], 0.05, 6)
+		const trials = 400
+		found := 0
+		for range trials {
+			s, err := Between(sample(n, shares[0]), sample(n, shares[1]), 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.P*6 <= 0.05 && s.Dominance > 0 {
+				found++
+			}
+		}
+		if found < trials*85/100 {
+			t.Errorf("%g and %g of all: %d of %d found with %d runs", shares[0], shares[1], found, trials, n)
+		}
+	}
+	if n := RunsForDominance(1, 0.05, 6); n != LeastRuns(0.05, 6) && n > 12 {
+		t.Errorf("of complete separation %d", n)
+	}
+}
