@@ -81,8 +81,8 @@ type Compared struct {
 	High  *float64 `json:"high,omitempty"`
 	P     *float64 `json:"p,omitempty"`
 	// Change says what that means. Gone is what the old report has and the new one has not.
-	// Undecided is a difference of min_effect that so few runs would not show; NeedsRuns how
-	// many would.
+	// Undecided may be more than min_effect or less, and NeedsRuns is how many runs would
+	// tell: 1001 is more than 1000, and absent if none would, because it is about min_effect.
 	Change    string `json:"change" jsonschema:"enum=same,enum=better,enum=worse,enum=undecided,enum=gone"`
 	NeedsRuns int    `json:"needs_runs,omitempty"`
 	// MinEffect is what a shift has to exceed by itself, as a share of the old median, to be
@@ -301,9 +301,6 @@ func direction(better string, by float64) string {
 	return ChangeWorse
 }
 
-// enoughRuns are enough to tell how far runs lie apart.
-const enoughRuns = 10
-
 // note says what else is different.
 func (c *Comparison) note(before, after Saved) {
 	if why := OtherMachine(before.Env, after.Env); why != "" {
@@ -315,9 +312,7 @@ func (c *Comparison) note(before, after Saved) {
 	if sameJSON(before.Report, after.Report) { // and no copy that was edited
 		c.Notes = append(c.Notes, "they are the same result, so that nothing can differ")
 	}
-	if slices.ContainsFunc(c.Rows, func(d Compared) bool { return d.NeedsRuns > 0 && min(d.OldRuns, d.NewRuns) < enoughRuns }) {
-		c.Notes = append(c.Notes, fmt.Sprintf("how many runs are needed is a rough guess, and rather too high, from fewer than %d of each", enoughRuns))
-	}
+	c.noteRuns()
 	if a, b := server(before.Env.Redis), server(after.Env.Redis); a != b {
 		c.Notes = append(c.Notes, fmt.Sprintf("Redis was %s and is %s", a, b))
 	}

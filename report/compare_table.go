@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rlbench/rlbench/report/stats"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
@@ -116,6 +117,10 @@ func (d *Compared) word() string {
 	switch {
 	case d.Change == ChangeSame:
 		return "~"
+	case d.aboutMargin():
+		return "~ about the margin"
+	case d.NeedsRuns > stats.MostRuns:
+		return "~ needs more than " + counted(stats.MostRuns, "run")
 	case d.Change == ChangeUndecided:
 		return "~ needs " + counted(int64(d.NeedsRuns), "run")
 	}

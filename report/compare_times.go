@@ -77,18 +77,55 @@ func (c *Calibration) floor(s Subject, metric string) float64 {
 // least is the margin in the unit of the metric.
 func (d *Compared) least() float64 { return *d.MinEffect * math.Abs(d.Old) }
 
-// decide says what a shift means: certain is the p-value that it is within the margin.
+// decide says what a shift means: certain is the p-value that it is within the margin. It is
+// the same only if all of its interval is within; what may be either is undecided.
 func (d *Compared) decide(alpha, certain float64, tests int) {
-	by, runs := math.Abs(*d.Shift), min(d.OldRuns, d.NewRuns)
-	switch needs := stats.RunsFor(d.samples[0], d.samples[1], d.least(), alpha, tests); {
+	low, high := d.reach()
+	switch {
 	case certain <= alpha:
 		d.Change = direction(d.Better, *d.Shift)
-	case by > d.least() && *d.P <= alpha: // a shift for certain, perhaps by no more than the margin
-		over := max(by-d.least(), d.least()/2)
-		d.Change, d.NeedsRuns = ChangeUndecided, max(stats.RunsFor(d.samples[0], d.samples[1], over, alpha, tests), runs+1)
-	case *d.P > alpha && needs > runs:
-		d.Change, d.NeedsRuns = ChangeUndecided, needs
+	case low < -d.least() || high > d.least():
+		d.Change, d.NeedsRuns = ChangeUndecided, d.needs(alpha, tests)
 	}
+}
+
+// reach is the interval of the shift, turned so that the estimate is positive.
+func (d *Compared) reach() (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	if d.Low != nil && d.High != nil {
+		low, high = *d.Low, *d.High
+	}
+	if *d.Shift < 0 {
+		return -high, -low
+	}
+	return low, high
+}
+
+// needs is how many runs tell a shift of twice the margin from one of the margin, or where
+// so many were made, one of half as much more. How far the estimate lies above the margin
+// is no part of it: where that was luck, it would ask for too few. Few runs in which a shift
+// is certain already are some that lie closer together than most, so that it asks for more
+// then. It is half as many again at least, so that who follows it does not do so run by run,
+// and 0 for a shift that lies about the margin for certain, of which more runs say nothing
+// that matters.
+func (d *Compared) needs(alpha float64, tests int) int {
+	least, runs := d.least(), min(d.OldRuns, d.NewRuns)
+	if low, high := d.reach(); low > least/2 && high < least*3/2 {
+		return 0
+	}
+	apart := least
+	if *d.P <= alpha {
+		apart *= 0.85
+	}
+	needs := stats.RunsFor(d.samples[0], d.samples[1], apart, alpha, tests)
+	if needs <= runs {
+		needs = stats.RunsFor(d.samples[0], d.samples[1], apart/2, alpha, tests)
+	}
+	return atLeastHalfMore(needs, runs)
+}
+
+func atLeastHalfMore(needs, runs int) int {
+	return min(max(needs, runs+(runs+1)/2), stats.MostRuns+1)
 }
 
 // decideByRank says whether what has no margin shifted at all. What one test by itself would
@@ -101,8 +138,40 @@ func (d *Compared) decideByRank(alpha float64, s stats.Shift, tests int) {
 	case runs < least:
 		d.Change, d.NeedsRuns = ChangeUndecided, least
 	case s.P <= alpha:
-		d.Change, d.NeedsRuns = ChangeUndecided, max(stats.RunsForDominance(s.Dominance, alpha, tests), runs+(runs+1)/2)
+		d.Change, d.NeedsRuns = ChangeUndecided, atLeastHalfMore(stats.RunsForDominance(s.Dominance, alpha, tests), runs)
 	}
+}
+
+// enoughRuns are enough to tell how far runs lie apart.
+const enoughRuns = 10
+
+// noteRuns says what to make of how many runs are needed.
+func (c *Comparison) noteRuns() {
+	var rough, blind, about bool
+	for _, d := range c.Rows {
+		runs := min(d.OldRuns, d.NewRuns)
+		asked := d.NeedsRuns > 0
+		blind = blind || asked && d.OldRuns == 1 && d.NewRuns == 1
+		rough = rough || asked && runs < enoughRuns
+		about = about || d.aboutMargin()
+	}
+	switch {
+	case blind:
+		c.Notes = append(c.Notes, "one run of each does not tell how far runs lie apart: what is needed are the fewest that tell anything")
+	case rough:
+		c.Notes = append(c.Notes, fmt.Sprintf("how many runs are needed is a rough guess, and rather too high, from fewer than %d of each", enoughRuns))
+	}
+	if about {
+		c.Notes = append(c.Notes, "what shifted by about the margin is on neither side of it for certain, and no number of runs decides whether that matters: say it with --min-effect")
+	}
+}
+
+// aboutMargin reports whether it is undecided because it lies about the margin.
+func (d *Compared) aboutMargin() bool { return d.Change == ChangeUndecided && d.NeedsRuns == 0 }
+
+// isTime goes by the name: of a comparison that was read there is no more.
+func (d *Compared) isTime() bool {
+	return slices.ContainsFunc(comparedTimes, func(m comparedMetric) bool { return m.name == d.Metric })
 }
 
 // effects says what shifts have to exceed.
@@ -110,7 +179,7 @@ func (c *Comparison) effects() string {
 	text := "effects from " + plainShare(c.MinEffect)
 	least, most := math.Inf(1), 0.0
 	for _, d := range c.Rows {
-		if d.MinEffect != nil && d.kind == sampledTime {
+		if d.MinEffect != nil && d.isTime() {
 			least, most = min(least, *d.MinEffect), max(most, *d.MinEffect)
 		}
 	}

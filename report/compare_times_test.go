@@ -1,11 +1,13 @@
 package report_test
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // invocation is a report whose times are all off by one factor, as those of one invocation
@@ -50,14 +52,22 @@ func TestInvocationsDiffer(t *testing.T) {
 	}
 }
 
-// A shift that is there for certain, and perhaps by no more than the margin, is undecided.
+// A shift that is there for certain, and lies about the margin, is undecided however many runs
+// there are: that is said in words, and not as a number that grows whenever it is followed.
 func TestShiftAboutTheMargin(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 23))
 	o := usual
 	o.TimeEffect = 0.25
-	d := metricOf(t, compared(t, invocation(r, "old", 1), invocation(r, "new", 1.252), o), "log", "service p50")
-	if d.Change != report.ChangeUndecided || d.NeedsRuns <= 10 || *d.P > o.Alpha || *d.MinEffect != 0.25 {
+	c := compared(t, invocation(r, "old", 1), invocation(r, "new", 1.252), o)
+	d := metricOf(t, c, "log", "service p50")
+	if d.Change != report.ChangeUndecided || d.NeedsRuns != 0 || *d.P > o.Alpha || *d.MinEffect != 0.25 || c.Verdict != scenarios.Inconclusive {
 		t.Errorf("%+v", d)
+	}
+	text := string(renderComparison(t, "table", c, report.Options{Width: 200}))
+	for _, want := range []string{"~ about the margin\n", "note: what shifted by about the margin is on neither side of it for certain, and no number of runs decides whether that matters: say it with --min-effect\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
 	}
 	if d := metricOf(t, compared(t, invocation(r, "old", 1), invocation(r, "new", 1.15), o), "log", "service p50"); d.Change != report.ChangeSame {
 		t.Errorf("within the margin: %+v", d)
@@ -86,6 +96,10 @@ func TestCompareAboveTheNoise(t *testing.T) {
 	}
 	if text := string(renderComparison(t, "table", c, report.Options{Width: 200})); !strings.Contains(text, "effects from 5.0%, of times from 5.0% to 40.0%") {
 		t.Errorf("printed\n%s", text)
+	}
+	again, err := report.DecodeComparison(renderComparison(t, "json", c, report.Options{}))
+	if err != nil || !bytes.Equal(renderComparison(t, "table", again, report.Options{}), renderComparison(t, "table", c, report.Options{})) {
+		t.Errorf("%v: what was saved is told otherwise:\n%s", err, renderComparison(t, "table", again, report.Options{}))
 	}
 	other := *noise
 	other.Env.Cores++

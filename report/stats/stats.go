@@ -202,8 +202,11 @@ func Holm(p []float64) []float64 {
 	return adjusted
 }
 
-// mostRuns is more than anybody will make.
-const mostRuns = 1_000_000
+// MostRuns is more than anybody will make: how many more it would take says nothing.
+const MostRuns = 1000
+
+// countedRuns are the most that RunsFor counts to.
+const countedRuns = 1_000_000
 
 // LeastRuns is how many runs of each of two samples it takes before any difference at
 // all can be significant at alpha, divided over so many tests.
@@ -246,7 +249,7 @@ func RunsFor(first, second []float64, shift, alpha float64, tests int) int {
 	variance *= f / low
 	z := normal(1-alpha/float64(max(tests, 1))/2) + normal(0.9)
 	n := math.Ceil(2 * z * z * variance / (0.955 * shift * shift))
-	return max(least, int(math.Min(n, mostRuns)))
+	return max(least, int(math.Min(n, countedRuns)))
 }
 
 // RunsForDominance is how many runs of each sample it takes to find at alpha, divided over so
@@ -256,7 +259,7 @@ func RunsFor(first, second []float64, shift, alpha float64, tests int) int {
 func RunsForDominance(seen, alpha float64, tests int) int {
 	z := normal(1-alpha/float64(max(tests, 1))/2) + normal(0.9)
 	n := math.Ceil(2 * z * z / (3 * seen * seen))
-	return max(LeastRuns(alpha, tests), int(math.Min(n, mostRuns)))
+	return max(LeastRuns(alpha, tests), int(math.Min(n, countedRuns)))
 }
 
 // spread is how far values of one sample lie apart, as a standard deviation of normal
