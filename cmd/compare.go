@@ -28,7 +28,7 @@ type comparison struct {
 func (g *comparison) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.Float64Var(&g.alpha, "alpha", 0.05, "chance of even one false alarm in a comparison")
-	f.StringVar(&g.minEffect, "min-effect", "", "how much has to change for certain to matter; counts matter always (default 5%, of times 25%, or what --noise says)")
+	f.StringVar(&g.minEffect, "min-effect", "", "how much a time or a cost has to change for certain to matter; counts matter always (default 5%, of times 25%, or what --noise says)")
 	f.StringVar(&g.noise, "noise", "", "a calibration of this machine, which times have to exceed: rlbench calibrate -o json=noise.json")
 	f.StringVar(&g.failOn, "fail-on", "regression", "never, regression (something got worse), fail (or the new report failed), inconclusive (or something is undecided or missing)")
 	f.BoolVar(&g.across, "across-machines", false, "compare results of different machines too")
@@ -90,11 +90,13 @@ func compareCommand(a *app) *cobra.Command {
 		Short: "What changed from one result to another, and whether that is chance",
 		Long: `Compare takes two results of rlbench run (JSON or JSON lines), or two folders of
 results that are added up, and says what changed. Counts are exact: where all old
-runs have one value, any other is a change. Times are samples, one for each run: the
-Mann-Whitney test says whether they shifted by more than two invocations differ
-anyway, Hodges-Lehmann by how much, Holm keeps many tests from crying wolf. That is
-a quarter, or what --noise has measured here. Where so few runs would not show an
-effect that matters, it says how many would.`,
+runs have one value, any other is a change; where they vary, any shift is one that
+the Mann-Whitney test finds. Times are samples, one for each run: the same test says
+whether they shifted by more than two invocations differ anyway, Hodges-Lehmann by
+how much, Holm keeps many tests from crying wolf. That is a quarter, or what --noise
+has measured here, or --min-effect: a shift of 10 % takes --min-effect 5% and a quiet
+machine. Where so few runs would not tell a shift of twice as much, it says how many
+would. What the old result has and the new one has not is told, and inconclusive.`,
 		Example: `  rlbench run boundary-burst --runs 10 -q -o json=old.json
   rlbench run boundary-burst --runs 10 -q -o json=new.json
   rlbench calibrate boundary-burst -q -o json=noise.json
