@@ -55,9 +55,6 @@ func (e *experiment) readBaseline(c *cobra.Command) error {
 	}
 	b.sinks, err = sinksFor(e.app, &runOptions{outputs: e.changesTo, outputsFlag: "--comparison", quiet: true, color: e.color}, report.ComparisonFormats,
 		func(*report.Report) (*report.Comparison, error) { return b.changes, nil })
-	for _, one := range b.sinks.all {
-		one.options.OwnGate = true
-	}
 	return err
 }
 
@@ -100,6 +97,7 @@ func (e *experiment) compareWithBaseline(r *report.Report, code int) (int, error
 		e.verdict = e.verdict.Worse(scenarios.Inconclusive)
 		return worseCode(code, scenarios.Inconclusive), nil
 	}
+	b.changes.OwnGate = true
 	wrong := allOf(b.sinks.write(nil), e.tellChanges())
 	e.verdict = e.verdict.Worse(b.changes.Told())
 	if !e.quiet {

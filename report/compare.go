@@ -32,10 +32,13 @@ type Comparison struct {
 	MinEffect float64           `json:"min_effect"` // as a share of the old median: less is no change; of times see their own
 	// FailOn is what the comparison fails for: its verdict says what changed, whether or not
 	// that ends a job.
-	FailOn string     `json:"fail_on,omitempty" jsonschema:"enum=never,enum=regression,enum=fail,enum=inconclusive"`
-	Old    Side       `json:"old"`
-	New    Side       `json:"new"`
-	Rows   []Compared `json:"rows"`
+	FailOn string `json:"fail_on,omitempty" jsonschema:"enum=never,enum=regression,enum=fail,enum=inconclusive"`
+	// OwnGate is that the new report ends the job by its own verdict, whatever FailOn lets
+	// pass, since the run that made it does.
+	OwnGate bool       `json:"own_gate,omitempty"`
+	Old     Side       `json:"old"`
+	New     Side       `json:"new"`
+	Rows    []Compared `json:"rows"`
 	// Missing are limiters of the old report that the new one lacks, and Added the
 	// other way round.
 	Missing []Subject `json:"missing"`

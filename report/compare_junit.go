@@ -12,7 +12,7 @@ import (
 // each limiter. What got worse is a failure; what is undecided, and what is missing from the
 // new report, an error; what got better passes. What the gate lets pass is skipped, so that
 // a page of test results is as red as the job.
-func renderComparisonJUnit(w io.Writer, c *Comparison, o Options) error {
+func renderComparisonJUnit(w io.Writer, c *Comparison, _ Options) error {
 	all := junitSuites{Name: "rlbench compare", Time: seconds(0)}
 	places := map[string]int{}
 	at := func(name string) *junitSuite {
@@ -38,7 +38,7 @@ func renderComparisonJUnit(w io.Writer, c *Comparison, o Options) error {
 	}
 	if own := c.ownVerdict(); own != "" {
 		one := junitCase{Class: "rlbench.compare", Name: "new result"}
-		one.outcome(c.New.Verdict, !o.OwnGate && c.passes(c.New.Verdict, true), &junitOutcome{Type: string(c.New.Verdict), Message: printable(own)})
+		one.outcome(c.New.Verdict, !c.OwnGate && c.passes(c.New.Verdict, true), &junitOutcome{Type: string(c.New.Verdict), Message: printable(own)})
 		s := at("rlbench compare")
 		s.Cases = append(s.Cases, one)
 	}

@@ -24,9 +24,6 @@ type Options struct {
 	Color bool
 	// Verbose is everything, where a table for people has only what comes first.
 	Verbose bool
-	// OwnGate says that the new result of a comparison ends the job by its own verdict,
-	// whatever FailOn lets pass, since the run that made it does.
-	OwnGate bool
 }
 
 // Formats is the table of all formats. To add one, add its row.
