@@ -174,8 +174,16 @@ func noiseRows(b *strings.Builder, rows []Noise) error {
 		d := Compared{Subject: n.Subject, Metric: n.Metric, Unit: n.Unit}
 		lines = append(lines, []string{
 			printable(n.Limiter), n.Metric, d.figure(n.Median), plainShare(n.Floor),
-			strconv.Itoa(n.RunsFor5), strconv.Itoa(n.RunsFor10),
+			runsCell(n.RunsFor5), runsCell(n.RunsFor10),
 		})
 	}
 	return writeTable(b, []string{"limiter", "metric", "median", "floor", "runs for 5%", "runs for 10%"}, lines, []bool{true, true})
+}
+
+// runsCell is a number of runs, as far as runs can be made.
+func runsCell(n int) string {
+	if n > stats.MostRuns {
+		return ">" + strconv.Itoa(stats.MostRuns)
+	}
+	return strconv.Itoa(n)
 }

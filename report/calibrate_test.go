@@ -91,6 +91,23 @@ func TestCalibrateSeesTheCourse(t *testing.T) {
 	}
 }
 
+// More runs than can be made are no number that anybody could ask for.
+func TestCalibrationOfNoise(t *testing.T) {
+	c := calibrated(t, 20)
+	c.Rows[0].RunsFor5, c.Rows[0].RunsFor10 = 1_000_000, 1000
+	write, err := report.CalibrationFormats.Named("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := write(&b, c, report.Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), " >1000 ") || strings.Contains(b.String(), "1000000") {
+		t.Errorf("a million runs: %s", b.String())
+	}
+}
+
 func TestCalibrationFormats(t *testing.T) {
 	c := calibrated(t, 20)
 	for name, file := range map[string]string{"table": "calibration.80.txt", "json": "calibration.json"} {

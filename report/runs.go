@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rlbench/rlbench/report/stats"
 	"github.com/rlbench/rlbench/scenarios"
 )
 
 // MostRuns is how often everything can be run at most.
-const MostRuns = 1000
+const MostRuns = stats.MostRuns
 
 // runsMissing is the reason of a result that has fewer runs than were wanted.
 const runsMissing = "runs-missing"
