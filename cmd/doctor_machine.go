@@ -59,10 +59,12 @@ func (d *checkup) machine(ctx context.Context) {
 		d.add("timers", unless(p99 > lateTimers, report.StatusWarn), "requests will be that late in real time: stop what else runs here, or use --clock virtual for counts",
 			"a request is sent %s late (p50), %s (p99)", short(p50), short(p99))
 	}
+	begun := time.Now()
 	lost, longest := runner.Stalls(ctx, stallLength, stallJump)
-	share := float64(lost) / float64(stallLength)
+	looked := max(stallLength, time.Since(begun)) // longer, if the last stall went on
+	share := float64(lost) / float64(looked)
 	d.add("stalls", unless(share > stallShare, report.StatusWarn), "other processes or machines use this core: stop them, or pin rlbench to another (taskset -c 1 rlbench ...)",
-		"others had the core for %.1f%% of %s, at most %s at a time", share*100, stallLength, short(longest))
+		"others had the core for %.1f%% of %s, at most %s at a time", share*100, short(looked), short(longest))
 }
 
 // load is how many processes want a core, where the system tells.

@@ -22,11 +22,11 @@ var otherDocuments = map[string]struct {
 	what   string
 	decode func(data []byte) (func(*app, *runOptions) (sinks, error), error)
 }{
-	report.TuningSchema:      {"tuning", decoder(report.DecodeTuning, report.TuningFormats)},
-	report.ComparisonSchema:  {"comparison", decoder(report.DecodeComparison, report.ComparisonFormats)},
-	report.CalibrationSchema: {"calibration", decoder(report.DecodeCalibration, report.CalibrationFormats)},
-	report.DoctorSchema:      {"check-up", decoder(report.DecodeDoctor, report.DoctorFormats)},
-	report.AuditSchema:       {"audit", decoder(report.DecodeAudit, report.AuditFormats)},
+	report.TuningSchema:      {"a tuning", decoder(report.DecodeTuning, report.TuningFormats)},
+	report.ComparisonSchema:  {"a comparison", decoder(report.DecodeComparison, report.ComparisonFormats)},
+	report.CalibrationSchema: {"a calibration", decoder(report.DecodeCalibration, report.CalibrationFormats)},
+	report.DoctorSchema:      {"a check-up", decoder(report.DecodeDoctor, report.DoctorFormats)},
+	report.AuditSchema:       {"an audit", decoder(report.DecodeAudit, report.AuditFormats)},
 }
 
 // decoder reads a document and says where it goes.

@@ -37,7 +37,7 @@ const exitCodes = `rlbench ends with one of these codes:
     2  usage, configuration or scenario error; nothing was sent
     3  inconclusive: too little evidence for a verdict, with a reason
     4  target trouble: cannot connect, authentication, TLS, or lost for good
-    5  internal error: a bug of rlbench
+    5  an output could not be written, or an internal error: a bug of rlbench
   129  the terminal hung up (SIGHUP), after a partial report
   130  interrupted by SIGINT, after a partial report
   143  terminated by SIGTERM, after a partial report

@@ -31,7 +31,11 @@ func folderHint(err error, dir, replace, elsewhere string) string {
 	case errors.Is(err, errThere), errors.Is(err, fs.ErrExist):
 		return replace
 	case errors.Is(err, errNoParent):
-		return "mkdir -p " + filepath.Dir(dir)
+		parent := filepath.Dir(dir)
+		if strings.ContainsFunc(parent, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
+			parent = "'" + strings.ReplaceAll(parent, "'", `'\''`) + "'"
+		}
+		return "mkdir -p " + parent
 	}
 	return "choose a folder that can be written: " + elsewhere
 }

@@ -43,25 +43,12 @@ func (s *sinks) example(format, path string) string {
 	return s.flag + " " + format + "=" + path
 }
 
-// apart refuses to write to a file that others write to: who comes last would be all that
-// is in it.
-func (s *sinks) apart(others *sinks) error {
-	for _, one := range s.all {
-		for _, other := range others.all {
-			if one.path != "" && one.path == other.path {
-				return usagef(s.example(one.format.Name, "changes."+one.format.Name), "%s %s: %s %s goes to the same place", s.flag, one.asked, others.flag, other.asked)
-			}
-		}
-	}
-	return nil
-}
-
 // sinks reads the -o flags. A table goes to stdout unless something else does,
 // or --quiet is given.
 func (a *app) sinks(o *runOptions) (sinks, error) {
 	flag := cmp.Or(o.outputsFlag, "--output")
 	s := sinks{flag: cmp.Or(o.outputsFlag, "-o")}
-	paths := map[string]bool{}
+	streams := map[string]bool{}
 	for _, text := range o.outputs {
 		name, path, _ := strings.Cut(text, "=")
 		format, err := report.FormatNamed(name)
@@ -81,13 +68,17 @@ func (a *app) sinks(o *runOptions) (sinks, error) {
 		if path == "" && format.Name == github {
 			path, one.out = "stderr", a.Err // where a workflow looks too, so that stdout stays the report's
 		}
-		if paths[path] {
+		if one.path == "" && streams[path] || one.path != "" && s.has(path) {
 			return s, usagef(flag+" markdown=result.md "+flag+" json=result.json", "%s %s: two reports cannot go to the same place", flag, text)
 		}
-		paths[path] = true
+		if one.path == "" {
+			streams[path] = true
+		} else if stream := a.streamTo(path); stream != "" {
+			return s, usagef(s.example(format.Name, "result."+format.Name), "%s %s: %s goes there too, and one would overwrite the other", flag, text, stream)
+		}
 		s.all = append(s.all, one)
 	}
-	if !paths[""] && !o.quiet {
+	if !streams[""] && !o.quiet {
 		s.all = append(s.all, &sink{format: report.Formats[0], out: a.Out})
 	}
 	for _, one := range s.all {

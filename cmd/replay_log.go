@@ -90,7 +90,7 @@ func recorded(r scenarios.Replay, most int64, stdin io.Reader) (*recording, erro
 		}
 	}
 	s := in.Summary()
-	if 100*s.Late > s.Lines { // as many as may be broken
+	if whole := !r.Since.Present() && !r.Until.Present(); whole && 100*s.Late > s.Lines { // as many as may be broken
 		return nil, usagef("sort the log by time, or give rotated files one by one, each with --trace", "replay %s: %d of %d lines are too far from their place in time: they would be left out", strings.Join(r.Trace, ", "), s.Late, s.Lines)
 	}
 	if err := part.refused(s); err != nil {

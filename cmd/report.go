@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -79,10 +78,10 @@ func renderSaved(a *app, o *runOptions, names []string, merge bool) error {
 			return err
 		}
 		if len(documents) > 1 && out.files() > 0 {
-			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results cannot be written to one file", len(documents))
+			return usagef(mergeHint(documents), "report: %d results cannot be written to one file", len(documents))
 		}
 		if len(documents) > 1 && slices.ContainsFunc(out.all, func(s *sink) bool { return !s.format.People }) {
-			return usagef("rlbench report --merge "+strings.Join(names, " "), "report: %d results are not one document of that format", len(documents))
+			return usagef(mergeHint(documents), "report: %d results are not one document of that format", len(documents))
 		}
 		if err := renderOne(a, out, d.Report); err != nil {
 			return err
@@ -91,12 +90,24 @@ func renderSaved(a *app, o *runOptions, names []string, merge bool) error {
 	return nil
 }
 
+// mergeHint is how several documents become one, or are written one by one.
+func mergeHint(documents []document) string {
+	hint := "rlbench report --merge"
+	for _, d := range documents {
+		if d.what != "" {
+			return "rlbench report " + documents[0].name + ", and so the others, one by one"
+		}
+		hint += " " + d.name
+	}
+	return hint
+}
+
 // merged is the sum of results.
 func merged(documents []document) ([]document, error) {
 	var saved []report.Saved
 	for _, d := range documents {
 		if d.what != "" {
-			return nil, usagef("rlbench report "+d.name, "report: merge %s: it is a %s, and only results of rlbench run have a sum", d.name, d.what)
+			return nil, usagef("rlbench report "+d.name, "report: merge %s: it is %s, and only results of rlbench run have a sum", d.name, d.what)
 		}
 		saved = append(saved, report.Saved{Name: d.name, Report: d.Report})
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -163,6 +164,10 @@ func (o *runOptions) prepare(a *app, c *cobra.Command, args []string) (*experime
 		return nil, err
 	}
 	if err := e.against.sinks.apart(&e.sinks); err != nil {
+		return nil, err
+	}
+	files := slices.DeleteFunc(slices.Clone(args), func(name string) bool { return !isPath(name) })
+	if err := errors.Join(e.sinks.spares("the scenario", files...), e.sinks.spares("the log", o.replay.trace...)); err != nil {
 		return nil, err
 	}
 	e.spec, err = a.redisSpec(o)

@@ -266,8 +266,10 @@ func (o *tuneOptions) prepare(a *app, files []string) (*tuningRun, error) {
 	if err := t.unobstructed(); err != nil {
 		return nil, err
 	}
-	t.sinks, err = sinksFor(a, &o.runOptions, report.TuningFormats, already(t.document))
-	return t, err
+	if t.sinks, err = sinksFor(a, &o.runOptions, report.TuningFormats, already(t.document)); err != nil {
+		return t, err
+	}
+	return t, errors.Join(t.sinks.spares("the log", files...), t.sinks.spares("a file of --emit", t.emitted()...))
 }
 
 func (t *tuningRun) run() error {

@@ -21,6 +21,17 @@ func (t *tuningRun) unobstructed() error {
 	return nil
 }
 
+// emitted are the paths of the files that --emit asks for.
+func (t *tuningRun) emitted() (paths []string) {
+	if t.emit == "" {
+		return nil
+	}
+	for _, name := range tuning.Emitted() {
+		paths = append(paths, pathIn(t.emit, name))
+	}
+	return paths
+}
+
 // write writes the files that --emit asks for: all or none.
 func (t *tuningRun) write(study *tuning.Study) error {
 	if t.emit == "" {

@@ -158,7 +158,7 @@ func rowOf(c *Case, phase int) Row {
 	}
 	row.PeakInWindow = m.PeakInWindow
 	if m.Unknown > 0 {
-		row.PeakAtMost = m.PeakInWindow + m.UnknownUnits
+		row.PeakAtMost = m.PeakAtMost
 	}
 	row.PeakInShort = Short{SpanUS: m.ShortSpan.Microseconds(), Admitted: m.PeakInShort}
 	row.Wrong = Wrong{m.WrongAdmissions, m.WrongDenials}

@@ -133,8 +133,8 @@ type Row struct {
 	LastAdmittedUS  *int64 `json:"last_admitted_us,omitempty"`
 
 	PeakInWindow int64 `json:"peak_in_window"`
-	// PeakAtMost is what PeakInWindow would be if all of unknown fate had been admitted
-	// in that window; absent if there is none.
+	// PeakAtMost is what PeakInWindow would be if all of unknown fate of a key had been
+	// admitted in the window of its peak; absent if there is none.
 	PeakAtMost    int64    `json:"peak_at_most,omitempty"`
 	PeakOverLimit *float64 `json:"peak_over_limit,omitempty"`
 	PeakInShort   Short    `json:"peak_in_short"`

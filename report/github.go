@@ -43,20 +43,23 @@ type annotation struct{ title, message string }
 // annotations are all of a level.
 func annotations(r *Report, level string) []annotation {
 	var all []annotation
-	for _, f := range r.Findings {
-		severe := f.Verdict == scenarios.Fail && !f.Warn
-		if f.Verdict == scenarios.Pass || severe != (level == "error") {
-			continue
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		for _, same := range r.notPassed(s) {
+			f := same[0]
+			if severe := f.Verdict == scenarios.Fail && !f.Warn; severe != (level == "error") {
+				continue
+			}
+			title := "rlbench " + f.Scenario + ", " + f.Limiter
+			if f.Phase != "" {
+				title += ", phase " + f.Phase
+			}
+			lines := []string{printable("[" + f.Check + "] " + f.Message + inRunsOf(r, s, same))}
+			for _, line := range f.Evidence {
+				lines = append(lines, printable(line))
+			}
+			all = append(all, annotation{printable(title), strings.Join(lines, "\n")})
 		}
-		title := "rlbench " + f.Scenario + ", " + f.Limiter
-		if f.Phase != "" {
-			title += ", phase " + f.Phase
-		}
-		lines := []string{printable("[" + f.Check + "] " + f.Message)}
-		for _, line := range f.Evidence {
-			lines = append(lines, printable(line))
-		}
-		all = append(all, annotation{printable(title), strings.Join(lines, "\n")})
 	}
 	if level == "warning" {
 		for _, reason := range reasonsOnce(r) {

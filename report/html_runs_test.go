@@ -75,3 +75,18 @@ func TestUnknownPeaks(t *testing.T) {
 		}
 	}
 }
+
+// A defect is told once, with how many runs have it, and leaves room for others: GitHub shows
+// ten annotations of a step.
+func TestDefectsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	r := build(t, experiment{
+		builtin: "boundary-burst", limiters: []limiter.Algorithm{limiter.Fixed, limiter.Log}, runs: 12, checks: []string{"admitted == 1", "denied == 1"},
+	})
+	for format, times := range map[string]int{"table": 4, "markdown": 4, "github": 4} {
+		text := strings.Join(strings.Fields(string(render(t, format, r, report.Options{Width: 200}))), " ")
+		if n := strings.Count(text, "(run 1; so in 12 of 12 runs)"); n != times {
+			t.Errorf("%s: told %d times, want %d:\n%s", format, n, times, text)
+		}
+	}
+}

@@ -93,8 +93,12 @@ func Decode(data []byte) (*Report, error) {
 		return nil, fmt.Errorf("decode report: schema is %q, want %q", r.Schema, Schema)
 	}
 	for i := range r.Rows {
-		if err := r.Rows[i].sound(); err != nil {
+		row := &r.Rows[i]
+		if err := row.sound(); err != nil {
 			return nil, fmt.Errorf("decode report: %w", err)
+		}
+		if row.Unknown > 0 && row.PeakAtMost == 0 { // older ones do not tell
+			row.PeakAtMost = row.PeakInWindow + row.Unknown
 		}
 	}
 	for _, s := range r.Scenarios {

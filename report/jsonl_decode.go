@@ -65,6 +65,11 @@ func (r *Report) decodeLine(line []byte, planned *[]Planned) (bool, error) {
 		r.Schema, r.Command, r.Started, r.Env = l.Schema, l.Command, l.Started, l.Env
 		r.Merged, r.MergedFrom, r.Machines = l.Merged, l.MergedFrom, l.Machines
 		*planned = l.Planned
+		for _, p := range l.Planned {
+			if p.Runs < 1 || p.Runs > MostRuns {
+				return false, fmt.Errorf("%d runs of %s: want 1 to %d", p.Runs, p.Limiter, MostRuns)
+			}
+		}
 		return false, err
 	case lineScenario:
 		var l Scenario
@@ -133,7 +138,9 @@ func (r *Report) unfinished(planned []Planned) error {
 	r.dropTorn()
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
-		s.Verdict = s.Verdict.Worse(scenarios.Inconclusive)
+		if planned == nil && i == len(r.Scenarios)-1 { // else it is known which were not done
+			s.Verdict = s.Verdict.Worse(scenarios.Inconclusive)
+		}
 		r.Verdict = r.Verdict.Worse(s.Verdict)
 	}
 	r.Reasons = append(r.Reasons, scenarios.Reason{

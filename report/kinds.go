@@ -55,10 +55,13 @@ func DecodeCalibration(data []byte) (*Calibration, error) {
 // DecodeTuning reads a tuning that was written as JSON.
 func DecodeTuning(data []byte) (*Tuning, error) {
 	t, err := decoded[Tuning](data, "tuning", TuningSchema)
-	if err == nil {
-		err = t.sound()
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	if t.Heavy.WindowUS == 0 && len(t.Asked.WindowsUS) > 0 { // older ones do not tell: it was the first
+		t.Heavy.WindowUS = t.Asked.WindowsUS[0]
+	}
+	return t, t.sound()
 }
 
 // sound refuses a riskiest window that is none, or too long to be drawn.

@@ -7,12 +7,14 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rlbench/rlbench/limiter"
 	"github.com/rlbench/rlbench/report"
+	"github.com/rlbench/rlbench/scenarios"
 )
 
 // kind is a kind of document that can be read again.
@@ -93,6 +95,34 @@ func TestSavedDocuments(t *testing.T) {
 		if got := report.SchemaOf([]byte(text)); got != "" {
 			t.Errorf("%q says that it is %q", text, got)
 		}
+	}
+}
+
+// Results that were saved before figures had names of their own have them all the same.
+func TestOlderDocuments(t *testing.T) {
+	t.Parallel()
+	r := build(t, experiment{
+		builtin: "boundary-burst", limiters: []limiter.Algorithm{limiter.Log},
+		spoil: func(results []scenarios.Result) {
+			results[0] = scenarios.Result{Outcome: scenarios.Unknown, Err: limiter.ErrUnknown}
+		},
+	})
+	saved := regexp.MustCompile(`\n *"peak_at_most": \d+,`).ReplaceAll(render(t, "json", r, report.Options{}), nil)
+	old, err := report.Decode(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := whole(t, old, "log", 1); row.PeakAtMost != row.PeakInWindow+1 || bytes.Contains(saved, []byte(`"peak_at_most": 1`)) {
+		t.Errorf("peak %d to %d", row.PeakInWindow, row.PeakAtMost)
+	}
+	tuning := tunings(t)["whole"]
+	tuning.Heavy.WindowUS = 0
+	data, err := json.Marshal(tuning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := report.DecodeTuning(data); err != nil || again.Heavy.WindowUS != tuning.Asked.WindowsUS[0] {
+		t.Errorf("heavy in %d µs, %v", again.Heavy.WindowUS, err)
 	}
 }
 

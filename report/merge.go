@@ -77,6 +77,9 @@ func mergeable(a, b Saved) error {
 		return refuse("%s, which would be %w", why, ErrCountedTwice)
 	}
 	if x, y := a.Env.Redis.Flavour, b.Env.Redis.Flavour; (x == "embedded") != (y == "embedded") {
+		if y == "embedded" {
+			x, y = y, x
+		}
 		return refuse("one is of an emulator (redis %q) and one of a server (redis %q): their latencies have no sum", x, y)
 	}
 	for _, s := range a.Scenarios {
@@ -152,11 +155,10 @@ func (m *merger) add(r *Report) {
 			m.Machines = append(m.machines(), env)
 		}
 	}
-	end := later(m.Started.Add(time.Duration(m.ElapsedUS)*time.Microsecond), r.Started.Add(time.Duration(r.ElapsedUS)*time.Microsecond))
+	m.ElapsedUS = took(m.Started, m.ElapsedUS, r.Started, r.ElapsedUS)
 	if r.Started.Before(m.Started) {
 		m.Started = r.Started
 	}
-	m.ElapsedUS = end.Sub(m.Started).Microseconds()
 	m.Merged, m.MergedFrom = m.Merged+max(r.Merged, 1), append(m.MergedFrom, r.parts()...)
 	m.Interrupted = m.Interrupted || r.Interrupted
 	m.Verdict = m.Verdict.Worse(r.Verdict)
@@ -249,4 +251,18 @@ func (r *Report) arrange() error {
 	}
 	r.judgeSums()
 	return nil
+}
+
+// took is how long two results took: all of the time of both if they were made at once, and
+// else what each took, without what is between them.
+func took(a time.Time, aUS int64, b time.Time, bUS int64) int64 {
+	aEnd, bEnd := a.Add(time.Duration(aUS)*time.Microsecond), b.Add(time.Duration(bUS)*time.Microsecond)
+	if aEnd.Before(b) || bEnd.Before(a) {
+		return aUS + bUS
+	}
+	begin := a
+	if b.Before(a) {
+		begin = b
+	}
+	return later(aEnd, bEnd).Sub(begin).Microseconds()
 }

@@ -92,8 +92,14 @@ func TestMergeKeepsTheWorst(t *testing.T) {
 	if merged.Verdict != scenarios.Fail || merged.Scenarios[0].Verdict != scenarios.Fail || !merged.Interrupted || whole(t, merged, "fixed", 0).Verdict != scenarios.Fail || whole(t, merged, "log", 0).Verdict != scenarios.Pass {
 		t.Errorf("verdict %s, of the scenario %s, interrupted %t", merged.Verdict, merged.Scenarios[0].Verdict, merged.Interrupted)
 	}
-	if want := time.Hour + 150*time.Millisecond; merged.ElapsedUS != want.Microseconds() || !merged.Started.Equal(passed.Started) {
-		t.Errorf("began %s, took %d µs", merged.Started, merged.ElapsedUS)
+	if want := 2 * 150 * time.Millisecond; merged.ElapsedUS != want.Microseconds() || !merged.Started.Equal(passed.Started) {
+		t.Errorf("began %s, took %d µs; an hour between two results is of neither", merged.Started, merged.ElapsedUS)
+	}
+	beside := clone(t, failed)
+	beside.Started = passed.Started.Add(-100 * time.Millisecond)
+	merged, err = report.Merge([]report.Saved{{Name: "a", Report: passed}, {Name: "b", Report: beside}})
+	if want := 250 * time.Millisecond; err != nil || merged.ElapsedUS != want.Microseconds() || !merged.Started.Equal(beside.Started) {
+		t.Errorf("at once: began %s, took %d µs, %v", merged.Started, merged.ElapsedUS, err)
 	}
 	if passed.Scenarios[0].Runs != 1 || len(passed.Rows) != len(fixtureNamed(t, "boundary-burst").Rows) {
 		t.Error("a result was changed")

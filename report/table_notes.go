@@ -27,9 +27,9 @@ func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	}
 	out = append(out, capacityNotes(rows)...)
 	out = append(out, faultNotes(s, rows)...)
-	for _, f := range r.Findings {
-		if f.Scenario == s.Name && f.Verdict != scenarios.Pass && f.Message != scenarios.NothingSent && !isReason(r, f) {
-			out = append(out, finding(s, f)...)
+	for _, same := range r.notPassed(s) {
+		if f := same[0]; f.Message != scenarios.NothingSent && !isReason(r, f) {
+			out = append(out, finding(r, s, same)...)
 		}
 	}
 	return append(out, caveats(r, s, rows, columns)...)
@@ -187,11 +187,9 @@ func (f *Finding) word() string {
 }
 
 // finding is what failed, with its evidence.
-func finding(s *Scenario, f Finding) []note {
-	text := f.Message
-	if s.Runs > 1 && f.Run > 0 {
-		text += fmt.Sprintf(" (run %d)", f.Run)
-	}
+func finding(r *Report, s *Scenario, same []Finding) []note {
+	f := same[0]
+	text := f.Message + inRunsOf(r, s, same)
 	if f.Control {
 		text += " (without the fault)"
 	}
@@ -228,4 +226,36 @@ func caveats(r *Report, s *Scenario, rows []Row, columns []column) []note {
 		out = append(out, moreRuns(r, rows)...)
 	}
 	return out
+}
+
+// notPassed are the findings of a scenario that did not pass, in their order; those of one
+// check of one limiter are together, whatever the run: a defect is one, and not one a run.
+func (r *Report) notPassed(s *Scenario) [][]Finding {
+	var all [][]Finding
+	at := map[string]int{}
+	for _, f := range r.Findings {
+		if f.Scenario != s.Name || f.Verdict == scenarios.Pass {
+			continue
+		}
+		key := fmt.Sprintf("%q %t %q %q %s %t", f.Limiter, f.Control, f.Phase, f.Check, f.word(), f.Run == 0)
+		i, known := at[key]
+		if !known {
+			i, at[key] = len(all), len(all)
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], f)
+	}
+	return all
+}
+
+// inRunsOf says of which runs findings are, the first of which is told.
+func inRunsOf(r *Report, s *Scenario, same []Finding) string {
+	f := same[0]
+	switch {
+	case s.Runs < 2 || f.Run == 0:
+		return ""
+	case len(same) == 1:
+		return fmt.Sprintf(" (run %d)", f.Run)
+	}
+	return fmt.Sprintf(" (run %d; so in %d of %d runs)", f.Run, len(same), len(r.runsOf(Subject{f.Scenario, f.Limiter, f.Control})))
 }

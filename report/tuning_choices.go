@@ -181,11 +181,11 @@ const (
 	CodeTooShort    = "too-short"
 	CodeNoAlgorithm = "no-algorithm"
 	CodeNoLimit     = "no-limit"
-	CodeLateLines   = "late-lines"
-	CodeLimited     = "already-limited"
+	CodeManyLate    = "many-late-lines"
+	CodeLimited     = "mostly-limited"
 )
 
-var decisive = []string{CodeInterrupted, CodeTornLog, CodeOneClient, CodeNoOrdinary, CodeTooShort, CodeNoAlgorithm, CodeNoLimit, CodeLateLines, CodeLimited}
+var decisive = []string{CodeInterrupted, CodeTornLog, CodeOneClient, CodeNoOrdinary, CodeTooShort, CodeNoAlgorithm, CodeNoLimit, CodeManyLate, CodeLimited}
 
 // Doubts are the reasons for which a tuning is inconclusive; it has none if it is not.
 func (t *Tuning) Doubts() []scenarios.Reason {

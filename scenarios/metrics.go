@@ -23,6 +23,9 @@ type Measures struct {
 	// worst key; PeakInShort the same in ShortSpan, a thirtieth of the window.
 	PeakInWindow, PeakInShort int64
 	ShortSpan                 time.Duration
+	// PeakAtMost is what PeakInWindow would be if all of unknown fate of a key had been
+	// admitted in the window of its peak.
+	PeakAtMost int64
 	// Crowd is the most requests of all keys in ShortSpan, whatever became of
 	// them.
 	Crowd int64

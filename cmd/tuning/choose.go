@@ -70,7 +70,7 @@ func choose(t *report.Tuning, ordinary int64) {
 		switch {
 		case t.Recommended == nil && fits:
 			t.Recommended = &c
-		case t.Recommended != nil && t.RunnerUp == nil && family(p) != family(t.Recommended.Policy):
+		case t.Recommended != nil && t.RunnerUp == nil && fits && family(p) != family(t.Recommended.Policy):
 			t.RunnerUp = &c
 		default:
 			t.Rest = append(t.Rest, c)
@@ -79,12 +79,15 @@ func choose(t *report.Tuning, ordinary int64) {
 }
 
 // tooLong windows are more than half of the log, without what is missing in it.
-func tooLong(t *report.Tuning, windowUS int64) bool {
-	span := t.Log.Until.Sub(t.Log.From)
-	if torn(&t.Log) {
-		span -= micros(t.Log.GapUS)
+func tooLong(t *report.Tuning, windowUS int64) bool { return spanOf(&t.Log) < 2*micros(windowUS) }
+
+// spanOf is how long a log is, without a gap that is most of it.
+func spanOf(l *report.TunedLog) time.Duration {
+	span := l.Until.Sub(l.From)
+	if torn(l) {
+		span -= micros(l.GapUS)
 	}
-	return span < 2*micros(windowUS)
+	return span
 }
 
 // torn reports whether most of the time of a log has no request: it is of two times, and what

@@ -273,7 +273,7 @@ func TestTrafficThatIsNotWhole(t *testing.T) {
 		says            string
 	}{
 		{"whole", usually, "", 0, scenarios.Pass, ""},
-		{"a tenth is late", late, report.CodeLateLines, 0, scenarios.Inconclusive, "--reorder 2h"},
+		{"a tenth is late", late, report.CodeManyLate, 0, scenarios.Inconclusive, "--reorder 2h"},
 		{"all were refused", strings.ReplaceAll(usually, ",200\n", ",429\n"), report.CodeLimited, 0, scenarios.Inconclusive, ""},
 		{"a year is missing", logOf(apart), "gap", 0, scenarios.Pass, ""},
 		{"nobody is heavy", usually, "refuses-nothing", 1 << 40, scenarios.Pass, "--heavy"},

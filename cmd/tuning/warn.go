@@ -70,11 +70,11 @@ func (s *study) warnOfLines() {
 		s.note("bad-lines", fmt.Sprintf("%d of %d lines are not of the format %s and are left out", l.Bad, l.Lines, l.Format), "look at the first ones; --format says what they are")
 	}
 	if l.Late > 0 {
-		say := s.note
+		say, code := s.note, "late-lines"
 		if float64(l.Late) > mostLate*float64(l.Lines) {
-			say = s.doubt
+			say, code = s.doubt, report.CodeManyLate
 		}
-		say(report.CodeLateLines, fmt.Sprintf("%d of %d lines are further from their place in time than the reorder buffer is long, and are left out", l.Late, l.Lines), "--reorder "+atLeast(s.summary.Latest)+" finds a place for all of them; or give rotated files one by one, in any order")
+		say(code, fmt.Sprintf("%d of %d lines are further from their place in time than the reorder buffer is long, and are left out", l.Late, l.Lines), "--reorder "+atLeast(s.summary.Latest)+" finds a place for all of them; or give rotated files one by one, in any order")
 	}
 }
 
@@ -101,11 +101,11 @@ func hasNames(format string) bool {
 func (s *study) warnOfTraffic() {
 	l := &s.doc.Log
 	if l.Limited > 0 {
-		say := s.note
+		say, code := s.note, "already-limited"
 		if 2*l.Limited > l.Requests {
-			say = s.doubt
+			say, code = s.doubt, report.CodeLimited
 		}
-		say(report.CodeLimited, fmt.Sprintf("%d of %d requests were answered with 429: a limiter was at work, and clients that were refused came less, or more often", l.Limited, l.Requests), "take a log from before, or from in front of the limiter")
+		say(code, fmt.Sprintf("%d of %d requests were answered with 429: a limiter was at work, and clients that were refused came less, or more often", l.Limited, l.Requests), "take a log from before, or from in front of the limiter")
 	}
 	if torn(l) {
 		s.note("gap", fmt.Sprintf("no request is from %s to %s, which is most of the time of the log", l.GapFrom.Format(time.RFC3339), l.GapFrom.Add(micros(l.GapUS)).Format(time.RFC3339)), "give the log that is missing, or only one of its parts")
@@ -129,8 +129,11 @@ func (s *study) warnOfWindows(unsure func(code, message, hint string)) {
 	if len(long) == 0 {
 		return
 	}
-	span := s.doc.Log.Until.Sub(s.doc.Log.From).Round(time.Millisecond)
-	message := fmt.Sprintf("the log is of %s, which is less than two windows of %s", span, strings.Join(long, " or "))
+	span, without := spanOf(&s.doc.Log).Round(time.Millisecond), ""
+	if torn(&s.doc.Log) {
+		without = " without its gap"
+	}
+	message := fmt.Sprintf("the log is of %s%s, which is less than two windows of %s", span, without, strings.Join(long, " or "))
 	if len(long) == len(s.Windows) {
 		unsure(report.CodeTooShort, message, "give a longer log, or a shorter --window")
 		return

@@ -60,7 +60,7 @@ func expectation(c *Case, j *scenarios.Judgement, check scenarios.Check) scenari
 func withUnknown(m scenarios.Measures) scenarios.Measures {
 	m.Admitted += m.Unknown
 	m.Denied += m.Unknown
-	m.PeakInWindow += m.UnknownUnits
+	m.PeakInWindow = m.PeakAtMost
 	m.PeakInShort += m.UnknownUnits
 	m.WrongAdmissions += m.Unknown
 	m.WrongDenials += m.Unknown

@@ -26,12 +26,12 @@ func promise(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 		return []scenarios.Finding{inconclusive(j, "promise", "instants-unknown",
 			fmt.Sprintf("%s admitted about %d within %s; it promises at most %d, and does not tell when exactly it decides", c.Name, peak, window, bound),
 			"let it tell the instant by which it decides")}
-	case peak+j.Measures.UnknownUnits > bound && accidents(j.Measures) == 0:
+	case j.Measures.PeakAtMost > bound && accidents(j.Measures) == 0:
 		// Lost on purpose: that it may be broken is no reason to doubt.
-		f.Message = fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, peak+j.Measures.UnknownUnits, window, bound)
-	case peak+j.Measures.UnknownUnits > bound:
+		f.Message = fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, j.Measures.PeakAtMost, window, bound)
+	case j.Measures.PeakAtMost > bound:
 		return []scenarios.Finding{inconclusive(j, "promise", "unknown-outcomes",
-			fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, peak+j.Measures.UnknownUnits, window, bound),
+			fmt.Sprintf("%s admitted between %d and %d within %s; it promises at most %d", c.Name, peak, j.Measures.PeakAtMost, window, bound),
 			"raise --timeout so that fewer replies are lost")}
 	default:
 		f.Message = fmt.Sprintf("%s admitted at most %d within %s; it promises at most %d", c.Name, peak, window, bound)
@@ -48,7 +48,7 @@ func overshoot(c *Case, j *scenarios.Judgement) []scenarios.Finding {
 	allowed := new(big.Rat).Add(big.NewRat(1, 1), c.MaxOvershoot)
 	allowed.Mul(allowed, new(big.Rat).SetInt64(limit.Max))
 	over := func(peak int64) bool { return new(big.Rat).SetInt64(peak).Cmp(allowed) > 0 }
-	window, most := limiter.FormatDuration(limit.Window), peak+j.Measures.UnknownUnits
+	window, most := limiter.FormatDuration(limit.Window), j.Measures.PeakAtMost
 	f := scenarios.Finding{Check: "max-overshoot", Verdict: scenarios.Pass}
 	switch {
 	case over(peak):

@@ -41,7 +41,7 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	}
 	j.Measures.Examined = c.Examined
 	certain := limit.Window - vague(c)
-	requests := tally(c, j)
+	requests, unknown := tally(c, j)
 	var history []decided
 	for key := range requests {
 		history = decisions(c, requests[key], history[:0])
@@ -49,7 +49,9 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 		accuracy(history, c.Plan, j)
 		for i, m := range all {
 			mine := admissions(history, int32(i-1))
-			m.PeakInWindow = max(m.PeakInWindow, peak(mine, limit.Window))
+			most := peak(mine, limit.Window)
+			m.PeakInWindow = max(m.PeakInWindow, most)
+			m.PeakAtMost = max(m.PeakAtMost, most+unknown[keyAndPhase{int32(key), int32(i - 1)}])
 			m.PeakInShort = max(m.PeakInShort, peak(mine, short))
 		}
 		for _, own := range byIdentity(c, history) {
@@ -66,9 +68,13 @@ func measure(c *Case) (j *scenarios.Judgement, perIdentity peaks) {
 	return j, perIdentity
 }
 
-// tally counts outcomes and returns the places of the decided requests of each key.
-func tally(c *Case, j *scenarios.Judgement) [][]int32 {
-	byKey := make([][]int32, c.Plan.Keys)
+// keyAndPhase is a key in a phase, or in all of them for a negative one.
+type keyAndPhase struct{ key, phase int32 }
+
+// tally counts outcomes and returns the places of the decided requests of each key, and the
+// units of those of unknown fate.
+func tally(c *Case, j *scenarios.Judgement) (byKey [][]int32, unknown map[keyAndPhase]int64) {
+	byKey, unknown = make([][]int32, c.Plan.Keys), map[keyAndPhase]int64{}
 	for i, result := range c.Results.All() {
 		arrival := c.Plan.Arrivals[i]
 		phase := &j.Phases[arrival.Phase]
@@ -80,6 +86,10 @@ func tally(c *Case, j *scenarios.Judgement) [][]int32 {
 			if c.Plan.Phases[arrival.Phase].RetryOf == "" {
 				m.Wanted++
 			}
+		}
+		if result.Outcome == scenarios.Unknown {
+			unknown[keyAndPhase{arrival.Key, -1}] += arrival.Cost
+			unknown[keyAndPhase{arrival.Key, arrival.Phase}] += arrival.Cost
 		}
 		if !result.Outcome.Decided() {
 			continue
@@ -100,7 +110,7 @@ func tally(c *Case, j *scenarios.Judgement) [][]int32 {
 		m.Wanted = max(m.Wanted, p.Wanted)
 		j.Measures.Wanted += m.Wanted
 	}
-	return byKey
+	return byKey, unknown
 }
 
 // decisions appends what is known of the decided requests in these places.

@@ -49,6 +49,22 @@ func definedPeak(events []event, span time.Duration, phase int32) int64 {
 	return most
 }
 
+// definedAtMost is the most of one key in a window, with all of it of which nobody knows.
+func definedAtMost(events []event, phase int32) int64 {
+	var most int64
+	for key := range int32(3) {
+		own := slices.DeleteFunc(slices.Clone(events), func(e event) bool { return e.key != key })
+		units := definedPeak(own, ms, phase)
+		for _, e := range own {
+			if e.outcome == scenarios.Unknown && (phase < 0 || e.phase == phase) {
+				units += e.cost
+			}
+		}
+		most = max(most, units)
+	}
+	return most
+}
+
 // definedCrowd is the most requests that were sent in any (t-span, t].
 func definedCrowd(events []event, span time.Duration, phase int32) int64 {
 	var most int64
@@ -134,6 +150,7 @@ func TestMeasuresMatchTheirDefinitions(t *testing.T) {
 				}
 			}
 			want.Limit, want.ShortSpan = l.Max, 33*us
+			want.PeakAtMost = definedAtMost(events, phase)
 			want.PeakInWindow, want.PeakInShort = definedPeak(events, ms, phase), definedPeak(events, 33*us, phase)
 			want.WrongAdmissions, want.WrongDenials = definedWrong(events, l, phase)
 			want.Wanted, want.Crowd = want.Planned, definedCrowd(events, 33*us, phase)

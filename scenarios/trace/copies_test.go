@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -17,11 +19,28 @@ func TestReaderRefusesCopies(t *testing.T) {
 		log += lineAt(i, "192.0.2.1")
 		other += lineAt(i, fmt.Sprintf("192.0.2.%d", 1+i/3))
 	}
-	for name, files := range map[string][]string{"compressed": {log, zipped(t, log)}, "longer": {log, other, log + lineAt(31, "192.0.2.9")}} {
+	for name, files := range map[string][]string{
+		"compressed": {log, zipped(t, log)}, "longer": {log, other, log + lineAt(31, "192.0.2.9")}, "shorter": {log, strings.Join(strings.SplitAfter(log, "\n")[:20], "")},
+		"torn": {log, zipped(t, log)[:len(zipped(t, log))-9]},
+	} {
 		_, _, err := readAll(t, Options{}, files...)
-		if !errors.Is(err, ErrTwice) || !strings.Contains(err.Error(), "begin with the same") {
+		if !errors.Is(err, ErrTwice) || !strings.Contains(err.Error(), "all of ") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	for name, files := range map[string][]string{
+		"a burst before others": {log + lineAt(40, "192.0.2.7"), log + lineAt(41, "192.0.2.8")}, "few lines": {lineAt(0, "192.0.2.1"), lineAt(0, "192.0.2.1")},
+	} {
+		if all, _, err := readAll(t, Options{}, files...); err != nil || len(all) != strings.Count(strings.Join(files, ""), "\n") {
+			t.Errorf("%s: %d requests, %v", name, len(all), err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte(lineAt(0, "192.0.2.1")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open([]string{path, path}, Options{}); !errors.Is(err, ErrTwice) {
+		t.Errorf("a file twice: %v", err)
 	}
 	if all, s, err := readAll(t, Options{}, log, other); err != nil || len(all) != 60 || s.Late != 0 {
 		t.Errorf("of two servers: %d requests, %+v, %v", len(all), s, err)

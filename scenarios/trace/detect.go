@@ -29,7 +29,7 @@ func (r *Reader) begin(all source, format string) error {
 	r.summary.Files = slices.Clone(all.names)
 	defer func() { r.summary.Format = r.format.Name }()
 	if twice(all.names) {
-		return r.survey(all.names)
+		return r.survey(all.names, all.done)
 	}
 	only := &part{source: all}
 	r.merge.open = []*part{only}
@@ -63,7 +63,7 @@ func twice(names []string) bool {
 }
 
 // survey looks into all files: for the format, and for the order in which they are read.
-func (r *Reader) survey(names []string) error {
+func (r *Reader) survey(names []string, done <-chan struct{}) error {
 	var samples [][]logLine
 	full := false
 	for _, name := range names {
@@ -81,8 +81,10 @@ func (r *Reader) survey(names []string) error {
 			}
 		}
 		full = full || len(lines) > 0
-		if i := slices.IndexFunc(samples, func(other []logLine) bool { return sameLines(other, lines) }); i >= 0 {
-			return fmt.Errorf("%w: %s and %s begin with the same %d lines", ErrTwice, names[i], name, len(lines))
+		for i, other := range samples {
+			if copied, err := copies(names[i], name, other, lines, done); copied || err != nil {
+				return cmp.Or(err, fmt.Errorf("%w: all of %s is in %s, or the other way round", ErrTwice, names[i], name))
+			}
 		}
 		samples = append(samples, lines)
 	}
@@ -104,12 +106,6 @@ func (r *Reader) survey(names []string) error {
 	}
 	r.summary.Sorted = !slices.Equal(names, r.summary.Files)
 	return nil
-}
-
-// sameLines reports whether two files begin alike: no two logs do, unless one is a copy of the
-// other, such as a rotated one beside the compressed one.
-func sameLines(a, b []logLine) bool {
-	return len(a) > 1 && slices.EqualFunc(a, b, func(x, y logLine) bool { return bytes.Equal(x.text, y.text) })
 }
 
 // firstOf is the earliest stamp in the first lines of a file; the greatest number if there are
