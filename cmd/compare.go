@@ -233,8 +233,12 @@ func (a *app) readSide(name string) (report.Saved, error) {
 		if err != nil || entry.IsDir() || !slices.Contains([]string{".json", ".jsonl"}, filepath.Ext(path)) {
 			return err
 		}
-		r, err := a.readResult(path)
-		all = append(all, report.Saved{Name: path, Report: r})
+		d, err := a.readDocument(path)
+		if err == nil && d.what != "" { // such as a calibration that is kept beside
+			a.note("%s is %s, and left out", path, d.what)
+			return nil
+		}
+		all = append(all, report.Saved{Name: path, Report: d.Report})
 		return err
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ func TestBuiltInFigures(t *testing.T) {
 	specOf(t, "managed")
 	dir := t.TempDir()
 	program := plainProgram(t)
-	if out, err := exec.Command(program, "init", "--log", "caddy", "--requests", "2000", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, "init", "--log", "caddy", "--requests", "8000", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	c := exec.Command(program, "tune", filepath.Join(dir, "access.json"), "--measure", "managed", "-q", "-o", "json")

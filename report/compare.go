@@ -314,6 +314,9 @@ func (c *Comparison) note(before, after Saved) {
 	}
 	if sameJSON(before.Report, after.Report) { // and no copy that was edited
 		c.Notes = append(c.Notes, "they are the same result, so that nothing can differ")
+		for i := range c.Rows { // more runs of it would be of something else
+			c.Rows[i].Change, c.Rows[i].NeedsRuns = ChangeSame, 0
+		}
 	}
 	c.noteRuns()
 	if a, b := server(before.Env.Redis), server(after.Env.Redis); a != b {

@@ -135,7 +135,11 @@ func (c *Comparison) coverage() string {
 	}
 	text := fmt.Sprintf("compared %d of %s of %s", len(tested), counted(int64(len(tested)+len(c.Missing)), "limiter"), printable(c.Old.Name))
 	for _, d := range c.Rows {
-		return text + fmt.Sprintf(", %s against %d", counted(int64(d.NewRuns), "run"), d.OldRuns)
+		text += fmt.Sprintf(": %s of it, and %d of %s", counted(int64(d.OldRuns), "run"), d.NewRuns, printable(c.New.Name))
+		break
+	}
+	if slices.ContainsFunc(c.Rows, func(d Compared) bool { return d.Shift != nil }) {
+		text += "; change of a time is the median of all differences between a run of each"
 	}
 	return text
 }

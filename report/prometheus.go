@@ -37,9 +37,12 @@ func renderPrometheus(w io.Writer, r *Report, _ Options) error {
 
 // gauge writes a figure of all rows that have it.
 func (m metric) gauge(text *openmetrics.Text, r *Report) {
-	name, unit, scale := "rlbench_"+m.name, "", 1.0
+	name, unit, scale := "rlbench_"+strings.Replace(m.name, "_us", "", 1), "", 1.0
 	if m.unit == "us" {
-		name, unit, scale = strings.Replace(name, "_us", "", 1)+"_seconds", "seconds", 1e6
+		name, unit, scale = name+"_seconds", "seconds", 1e6
+	}
+	if base, ok := strings.CutSuffix(name, "_count"); ok { // which ends names of histograms and summaries
+		name = base + "_samples"
 	}
 	var family openmetrics.Family
 	begun := false

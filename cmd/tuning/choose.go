@@ -70,7 +70,7 @@ func choose(t *report.Tuning, ordinary int64) {
 		switch {
 		case t.Recommended == nil && fits:
 			t.Recommended = &c
-		case t.Recommended != nil && t.RunnerUp == nil && fits && family(p) != family(t.Recommended.Policy):
+		case t.Recommended != nil && t.RunnerUp == nil && family(p) != family(t.Recommended.Policy):
 			t.RunnerUp = &c
 		default:
 			t.Rest = append(t.Rest, c)
