@@ -49,34 +49,33 @@ func (a *app) readDocuments(names []string) ([]document, error) {
 }
 
 func (a *app) readDocument(name string) (document, error) {
-	data, err := a.readAll(name)
-	if err != nil {
-		return document{}, fmt.Errorf("read result: %w", err)
-	}
-	d := document{name: name, sinks: (*app).sinks}
-	if other, ok := otherDocuments[report.SchemaOf(data)]; ok {
-		d.what = other.what
-		d.sinks, err = other.decode(data)
-	} else {
-		d.Report, err = report.Decode(data)
-	}
-	if err != nil {
-		return d, fmt.Errorf("%s: %w", name, err)
-	}
-	return d, nil
+	return readAs(a, name, func(data []byte) (d document, err error) {
+		d = document{name: name, sinks: (*app).sinks}
+		if other, ok := otherDocuments[report.SchemaOf(data)]; ok {
+			d.what = other.what
+			d.sinks, err = other.decode(data)
+		} else {
+			d.Report, err = report.Decode(data)
+		}
+		return d, err
+	})
 }
 
 // readResult reads a result of run, and nothing else.
 func (a *app) readResult(name string) (*report.Report, error) {
+	return readAs(a, name, report.Decode)
+}
+
+// readAs reads and decodes what was saved, and names it if that fails.
+func readAs[T any](a *app, name string, decode func([]byte) (T, error)) (d T, err error) {
 	data, err := a.readAll(name)
 	if err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
+		return d, fmt.Errorf("read result: %w", err)
 	}
-	r, err := report.Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if d, err = decode(data); err != nil {
+		return d, fmt.Errorf("%s: %w", name, err)
 	}
-	return r, nil
+	return d, nil
 }
 
 func (a *app) readAll(name string) ([]byte, error) {

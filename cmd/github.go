@@ -130,7 +130,7 @@ var shortOutput = regexp.MustCompile(`^-[hqv]*o(.*)$`)
 func (a *app) appendTo(variable, text string) error {
 	path, _ := a.Env(variable)
 	if path == "" {
-		fmt.Fprintf(a.Err, "rlbench: note: %s is not set, so nothing is written there\n", variable)
+		a.note("%s is not set, so nothing is written there", variable)
 		return nil
 	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)

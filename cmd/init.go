@@ -89,7 +89,7 @@ func (o *initOptions) run(a *app, dir string) error {
 		return err
 	}
 	if err := put(dir, files, o.force); err != nil {
-		return usage(fmt.Errorf("init: %w", err), folderHint(err, dir, "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere", "rlbench init DIR"))
+		return initTrouble(err, dir, "rlbench init DIR")
 	}
 	for i, f := range files {
 		fmt.Fprintf(a.Out, "wrote %s: %s\n", printable(pathIn(dir, f.name)), starterFiles[i].doc)

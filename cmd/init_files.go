@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rlbench/rlbench/report"
 )
 
 // starter is a file that init writes: a text or, where that would not fit into memory, what
@@ -31,13 +33,15 @@ func folderHint(err error, dir, replace, elsewhere string) string {
 	case errors.Is(err, errThere), errors.Is(err, fs.ErrExist):
 		return replace
 	case errors.Is(err, errNoParent):
-		parent := filepath.Dir(dir)
-		if strings.ContainsFunc(parent, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`$&|;<>()*?[]{}!#~\\", r) }) {
-			parent = "'" + strings.ReplaceAll(parent, "'", `'\''`) + "'"
-		}
-		return "mkdir -p " + parent
+		return report.ShellCommand([]string{"mkdir", "-p", filepath.Dir(dir)})
 	}
 	return "choose a folder that can be written: " + elsewhere
+}
+
+// initTrouble is about a folder that init cannot write to; elsewhere is how it writes to
+// another one.
+func initTrouble(err error, dir, elsewhere string) error {
+	return usage(fmt.Errorf("init: %w", err), folderHint(err, dir, "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere", elsewhere))
 }
 
 // pathIn is the path of a file as users write it.

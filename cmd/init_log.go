@@ -79,7 +79,7 @@ func (o *logOptions) write(a *app, dir string, force bool) error {
 		return &verdictError{signalCode(s)}
 	}
 	if err != nil {
-		return usage(fmt.Errorf("init: %w", err), folderHint(err, dir, "rlbench init --force replaces what is there; rlbench init DIR writes elsewhere", "rlbench init --log "+o.format+" DIR"))
+		return initTrouble(err, dir, "rlbench init --log "+o.format+" DIR")
 	}
 	log := printable(pathIn(dir, format.File))
 	fmt.Fprintf(a.Out, "wrote %s: made-up traffic of %d clients in the format of %s\n", log, config.Clients(), o.format)

@@ -22,8 +22,6 @@ func logTrouble(err error, format string) error {
 	hint := logHint(err, format, "rlbench tune -")
 	switch {
 	case hint != "":
-	case errors.Is(err, trace.ErrEmpty):
-		hint = "give a log with requests in it; rlbench init --log nginx writes one to try"
 	case isPathError(err):
 		hint = "give files that can be read, rlbench tune access.log; - is standard input"
 	default:
@@ -40,8 +38,6 @@ func replayLogHint(err error, format string) string {
 	hint := logHint(err, format, "rlbench run replay --trace -")
 	switch {
 	case hint != "":
-	case errors.Is(err, trace.ErrEmpty):
-		hint = "give a log with requests in it; rlbench init --log nginx writes one to try"
 	case errors.Is(err, trace.ErrBadLines):
 		hint = "take lines of anything else out of the log; --format tells how lines are made"
 	case isPathError(err):
@@ -57,6 +53,8 @@ func replayLogHint(err error, format string) string {
 // logHint is what helps with any log; empty if that depends on who reads it.
 func logHint(err error, format, stdin string) string {
 	switch {
+	case errors.Is(err, trace.ErrEmpty):
+		return "give a log with requests in it; rlbench init --log nginx writes one to try"
 	case errors.Is(err, trace.ErrXZ):
 		return "xz -dc FILE | " + stdin
 	case errors.Is(err, trace.ErrTwice):

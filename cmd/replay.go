@@ -178,8 +178,10 @@ func (p *player) tell(what string, log *recording, r scenarios.Replay, l limiter
 	s := log.summary
 	fmt.Fprintf(p.Err, "rlbench: replay: %s: %s, %s, %s to %s\n", printable(what),
 		plural(len(r.Requests), "request"), plural(clientsOf(r.Requests), "client"), instant(r.Requests[0].At), instant(r.Requests[len(r.Requests)-1].At))
-	if begin := r.Requests[0].At; r.Until.Present() && r.Until.In(begin, begin+1) > s.To {
-		p.note("the log ends before --to, which is %s", instant(r.Until.In(begin, begin+1)))
+	if begin := r.Requests[0].At; r.Until.Present() {
+		if until := r.Until.In(begin, begin+1); until > s.To {
+			p.note("the log ends before --to, which is %s", instant(until))
+		}
 	}
 	if s.Bad > 0 {
 		p.note("left out %d of %d lines, which are not of the format %s; the first: %s", s.Bad, s.Lines, s.Format, s.Examples[0])

@@ -65,16 +65,12 @@ func (o *runOptions) tellUnheld(a *app, all []loaded) {
 		if count := len(missing); count > 0 {
 			slices.Sort(missing)
 			missing = slices.Compact(missing)
-			verb := "are"
-			if count == 1 {
-				verb = "is"
-			}
-			a.note("%s: %s %s about what no limiter here is, and left out; -a %s has all", s.Name, plural(count, "check"), verb, strings.Join(append(slices.Clone(s.limiters), missing...), ","))
+			a.note("%s: %s about what no limiter here is, and left out; -a %s has all", s.Name, are(int64(count), "check"), strings.Join(append(slices.Clone(s.limiters), missing...), ","))
 		}
 	}
 }
 
-// note tells what is worth knowing before anything is sent.
+// note tells what is worth knowing beside a report.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.Err, "rlbench: note: %s\n", printable(fmt.Sprintf(format, args...)))
 }

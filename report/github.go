@@ -45,7 +45,7 @@ func annotations(r *Report, level string) []annotation {
 	var all []annotation
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
-		for _, same := range r.notPassed(s) {
+		for _, same := range r.defects(s) {
 			f := same[0]
 			if severe := f.Verdict == scenarios.Fail && !f.Warn; severe != (level == "error") {
 				continue

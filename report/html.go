@@ -73,7 +73,7 @@ type entry struct {
 // renderHTML writes one page that needs nothing else: no network, no other file.
 func renderHTML(w io.Writer, r *Report, _ Options) error {
 	p := page{frame: framed(": "+title(r), r.Verdict, reasonsOnce(r), chart.Style+pageStyle)}
-	p.Summary, p.Environment, p.Command = summary(r), environment(r), shellCommand(r.Command)
+	p.Summary, p.Environment, p.Command = summary(r), environment(r), ShellCommand(r.Command)
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		failed, unsure := notPassed(r, s)
@@ -188,8 +188,8 @@ func leftOut(shown []amount) string {
 	return strings.Join(left, ", ")
 }
 
-// shellCommand is a command as a shell takes it.
-func shellCommand(words []string) string {
+// ShellCommand is a command as a shell takes it.
+func ShellCommand(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = printable(word)

@@ -19,7 +19,7 @@ type pageFinding struct {
 // there is a bit more, those that are not of one run of several.
 func findingsOf(r *Report, s *Scenario, a amount) []pageFinding {
 	var all []pageFinding
-	for _, alike := range alikeFindings(r, s) {
+	for _, alike := range r.alikeFindings(s) {
 		f := alike[0]
 		ofOne := s.Runs > 1 && f.Run > 0 && len(alike) == 1
 		if f.Verdict == scenarios.Pass && (a < general || ofOne && a < full) {
@@ -37,20 +37,30 @@ func findingsOf(r *Report, s *Scenario, a amount) []pageFinding {
 	return all
 }
 
-// alikeFindings are the findings of a scenario, in their order; those that differ in nothing
-// but the run are together, at the first of them.
-func alikeFindings(r *Report, s *Scenario) [][]Finding {
+// alikeFindings are the findings of a scenario; those that differ in nothing but the run are
+// together.
+func (r *Report) alikeFindings(s *Scenario) [][]Finding {
+	return r.findingsBy(s, func(f Finding) string {
+		return fmt.Sprintf("%q", append([]string{f.Limiter, strconv.FormatBool(f.Control), f.Phase, f.Check, f.word(), f.Message}, f.Evidence...))
+	})
+}
+
+// findingsBy are the findings of a scenario, in their order; those of single runs that have
+// the same key are together, at the first of them. Those without a key are left out.
+func (r *Report) findingsBy(s *Scenario, key func(Finding) string) [][]Finding {
 	var all [][]Finding
 	at := map[string]int{}
 	for _, f := range r.Findings {
-		if f.Scenario != s.Name {
+		k := key(f)
+		if f.Scenario != s.Name || k == "" {
 			continue
 		}
-		key := fmt.Sprintf("%q", append([]string{f.Limiter, strconv.FormatBool(f.Control), f.Phase, f.Check, f.word(), f.Message}, f.Evidence...))
-		i, known := at[key]
+		i, known := at[k]
 		if !known || f.Run == 0 {
-			i, at[key] = len(all), len(all)
-			all = append(all, nil)
+			i, all = len(all), append(all, nil)
+		}
+		if f.Run > 0 {
+			at[k] = i
 		}
 		all[i] = append(all[i], f)
 	}

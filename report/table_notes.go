@@ -27,7 +27,7 @@ func notes(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	}
 	out = append(out, capacityNotes(rows)...)
 	out = append(out, faultNotes(s, rows)...)
-	for _, same := range r.notPassed(s) {
+	for _, same := range r.defects(s) {
 		if f := same[0]; f.Message != scenarios.NothingSent && !isReason(r, f) {
 			out = append(out, finding(r, s, same)...)
 		}
@@ -228,24 +228,15 @@ func caveats(r *Report, s *Scenario, rows []Row, columns []column) []note {
 	return out
 }
 
-// notPassed are the findings of a scenario that did not pass, in their order; those of one
-// check of one limiter are together, whatever the run: a defect is one, and not one a run.
-func (r *Report) notPassed(s *Scenario) [][]Finding {
-	var all [][]Finding
-	at := map[string]int{}
-	for _, f := range r.Findings {
-		if f.Scenario != s.Name || f.Verdict == scenarios.Pass {
-			continue
+// defects are the findings of a scenario that did not pass; those of one check of one limiter
+// are together, whatever the run: a defect is one, and not one a run.
+func (r *Report) defects(s *Scenario) [][]Finding {
+	return r.findingsBy(s, func(f Finding) string {
+		if f.Verdict == scenarios.Pass {
+			return ""
 		}
-		key := fmt.Sprintf("%q %t %q %q %s %t", f.Limiter, f.Control, f.Phase, f.Check, f.word(), f.Run == 0)
-		i, known := at[key]
-		if !known {
-			i, at[key] = len(all), len(all)
-			all = append(all, nil)
-		}
-		all[i] = append(all[i], f)
-	}
-	return all
+		return fmt.Sprintf("%q %t %q %q %s", f.Limiter, f.Control, f.Phase, f.Check, f.word())
+	})
 }
 
 // inRunsOf says of which runs findings are, the first of which is told.

@@ -120,7 +120,7 @@ func (t *Tuning) page() (*tuningPage, error) {
 		p.Lead, p.Facts = t.Recommended.Policy.name(), pageNotes(t.choiceFacts(t.Recommended)[1:])
 	}
 	p.frame = framed(title, t.Verdict, t.Reasons, chart.Style+pageStyle+tuningStyle)
-	p.Summary, p.Command, p.Environment = t.summary(), shellCommand(t.Command), t.environment()
+	p.Summary, p.Command, p.Environment = t.summary(), ShellCommand(t.Command), t.environment()
 	for _, c := range t.chosen() {
 		p.Cards = append(p.Cards, tuningCard{
 			Word: c.word, Algorithm: printable(c.Policy.Algorithm), Limit: thousands(c.Policy.Limit),

@@ -84,15 +84,15 @@ func tooLong(t *report.Tuning, windowUS int64) bool { return spanOf(&t.Log) < 2*
 // spanOf is how long a log is, without a gap that is most of it.
 func spanOf(l *report.TunedLog) time.Duration {
 	span := l.Until.Sub(l.From)
-	if torn(l) {
+	if mostlyGap(l) {
 		span -= micros(l.GapUS)
 	}
 	return span
 }
 
-// torn reports whether most of the time of a log has no request: it is of two times, and what
+// mostlyGap reports whether most of the time of a log has no request: it is of two times, and what
 // is between them tells nothing.
-func torn(l *report.TunedLog) bool { return 2*micros(l.GapUS) > l.Until.Sub(l.From) }
+func mostlyGap(l *report.TunedLog) bool { return 2*micros(l.GapUS) > l.Until.Sub(l.From) }
 
 // worst is the most that a policy can let through in a window, whatever comes.
 func worst(p report.Policy) int64 {

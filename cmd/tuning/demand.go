@@ -25,11 +25,11 @@ func (s *study) wanted(ctx context.Context) error {
 	}
 	byRoute := make([]int64, len(s.routes))
 	var second, inSecond int64
-	windows := s.Windows
-	if !slices.Contains(windows, heavySpan) {
-		windows = append(slices.Clone(windows), heavySpan)
+	near, err := simulator.NewDemand([]time.Duration{heavySpan}, []simulator.Key{simulator.PerClient}, simulator.Options{})
+	if err != nil {
+		return err
 	}
-	demands, err := s.demand(ctx, windows, keys, s.Spread, func(events []simulator.Event) {
+	demands, err := s.demand(ctx, keys, s.Spread, func(events []simulator.Event) error {
 		for i := range events {
 			byRoute[events[i].Route]++
 			if at := events[i].At / 1e6; at != second {
@@ -38,18 +38,21 @@ func (s *study) wanted(ctx context.Context) error {
 			inSecond++
 			s.busiest = max(s.busiest, inSecond)
 		}
+		if slices.Contains(s.Windows, heavySpan) { // then that is measured anyway
+			return nil
+		}
+		return near.Add(events)
 	})
 	if err != nil {
 		return err
 	}
 	s.demands = demands
 	s.classify(byRoute)
-	s.doc.Heavy.Stated = s.Config.Heavy > 0
-	s.tellHeavy()
+	s.tellHeavy(near.Result())
 	low, high := int64(1)<<62, int64(0)
 	for i := range s.demands.Wanted {
 		w := &s.demands.Wanted[i]
-		if !slices.Contains(s.Keys, w.Key) || !slices.Contains(s.Windows, w.Window) {
+		if !slices.Contains(s.Keys, w.Key) {
 			continue
 		}
 		dist := simulator.Distribute(w.Clients)
@@ -67,13 +70,15 @@ func (s *study) wanted(ctx context.Context) error {
 }
 
 // demand plays the log once with one placement; others may look on.
-func (s *study) demand(ctx context.Context, windows []time.Duration, keys []simulator.Key, spread trace.Spread, look func([]simulator.Event)) (*simulator.Demands, error) {
-	d, err := simulator.NewDemand(windows, keys, simulator.Options{})
+func (s *study) demand(ctx context.Context, keys []simulator.Key, spread trace.Spread, look func([]simulator.Event) error) (*simulator.Demands, error) {
+	d, err := simulator.NewDemand(s.Windows, keys, simulator.Options{})
 	if err != nil {
 		return nil, err
 	}
 	err = s.play(ctx, s.Config, s.named("measuring demand", spread), spread, func(events []simulator.Event, _ []trace.Request) error {
-		look(events)
+		if err := look(events); err != nil {
+			return err
+		}
 		return d.Add(events)
 	})
 	return d.Result(), err
@@ -82,7 +87,7 @@ func (s *study) demand(ctx context.Context, windows []time.Duration, keys []simu
 // highest is the most that any client asks for of a key in a window, with any placement.
 func (s *study) highest(ctx context.Context, high int64) (int64, error) {
 	for _, spread := range s.spreads()[1:] {
-		d, err := s.demand(ctx, s.Windows, s.Keys, spread, func([]simulator.Event) {})
+		d, err := s.demand(ctx, s.Keys, spread, func([]simulator.Event) error { return nil })
 		if err != nil {
 			return 0, err
 		}
@@ -97,19 +102,16 @@ func (s *study) highest(ctx context.Context, high int64) (int64, error) {
 // much at once, which a long window hides.
 const heavySpan = 10 * time.Second
 
-// tellHeavy finds who is heavy: by the span in which the gap is clearest, of those that the
-// log has two of; or by what was stated, in the first window.
-func (s *study) tellHeavy() {
+// tellHeavy finds who is heavy: by the span in which the gap is clearest, or by what was
+// stated.
+func (s *study) tellHeavy(near *simulator.Demands) {
 	h := &s.doc.Heavy
+	h.Stated = s.Config.Heavy > 0
 	var by *simulator.Wanted
 	var clearest gap
-	for i := range s.demands.Wanted {
-		w := &s.demands.Wanted[i]
-		if w.Key != simulator.PerClient || h.Stated && w.Window != s.Windows[0] || by != nil && tooLong(s.doc, w.Window.Microseconds()) {
-			continue
-		}
+	for _, w := range s.spansOfClients(near) {
 		g := heavyAbove(w.Clients, w.Seconds)
-		if by == nil || tooLong(s.doc, by.Window.Microseconds()) || g.score > clearest.score || g.score == clearest.score && w.Window < by.Window {
+		if by == nil || g.score > clearest.score || g.score == clearest.score && w.Window < by.Window {
 			by, clearest = w, g
 		}
 	}
@@ -124,6 +126,31 @@ func (s *study) tellHeavy() {
 		}
 	}
 	s.ordinary = s.doc.Log.Clients - h.Clients
+}
+
+// spansOfClients are the demands that may tell who is heavy: those of spans that the log has
+// two of; that of the first window if it was stated who is, or if the log has two of none.
+func (s *study) spansOfClients(near *simulator.Demands) []*simulator.Wanted {
+	var first *simulator.Wanted
+	var all []*simulator.Wanted
+	for _, demands := range []*simulator.Demands{s.demands, near} {
+		for i := range demands.Wanted {
+			w := &demands.Wanted[i]
+			if w.Key != simulator.PerClient {
+				continue
+			}
+			if w.Window == s.Windows[0] && first == nil {
+				first = w
+			}
+			if len(w.Clients) > 0 && !tooLong(s.doc, w.Window.Microseconds()) {
+				all = append(all, w)
+			}
+		}
+	}
+	if s.doc.Heavy.Stated || len(all) == 0 {
+		return []*simulator.Wanted{first}
+	}
+	return all
 }
 
 func (s *study) demandOf(w *simulator.Wanted, all simulator.Distribution) report.Demand {

@@ -107,7 +107,7 @@ func (s *study) warnOfTraffic() {
 		}
 		say(code, fmt.Sprintf("%d of %d requests were answered with 429: a limiter was at work, and clients that were refused came less, or more often", l.Limited, l.Requests), "take a log from before, or from in front of the limiter")
 	}
-	if torn(l) {
+	if mostlyGap(l) {
 		s.note("gap", fmt.Sprintf("no request is from %s to %s, which is most of the time of the log", l.GapFrom.Format(time.RFC3339), l.GapFrom.Add(micros(l.GapUS)).Format(time.RFC3339)), "give the log that is missing, or only one of its parts")
 	}
 	if least := 1 / (1 - s.Untouched); s.Untouched < 1 && float64(s.ordinary) < least && s.ordinary > 0 && l.Clients > 1 {
@@ -130,7 +130,7 @@ func (s *study) warnOfWindows(unsure func(code, message, hint string)) {
 		return
 	}
 	span, without := spanOf(&s.doc.Log).Round(time.Millisecond), ""
-	if torn(&s.doc.Log) {
+	if mostlyGap(&s.doc.Log) {
 		without = " without its gap"
 	}
 	message := fmt.Sprintf("the log is of %s%s, which is less than two windows of %s", span, without, strings.Join(long, " or "))

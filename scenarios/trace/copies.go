@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"os"
+	"slices"
 )
 
 // fewLines may be alike in two logs by chance, such as those of health checks.
@@ -23,12 +24,7 @@ func copies(a, b string, first, second []logLine, done <-chan struct{}) (bool, e
 		return true, nil
 	}
 	n := min(len(first), len(second))
-	for i := range n {
-		if !bytes.Equal(first[i].text, second[i].text) {
-			return false, nil
-		}
-	}
-	if n == 0 {
+	if n == 0 || !slices.EqualFunc(first[:n], second[:n], func(x, y logLine) bool { return bytes.Equal(x.text, y.text) }) {
 		return false, nil
 	}
 	return prefixed(a, b, done)
