@@ -51,8 +51,11 @@ func (r *Report) findingsBy(s *Scenario, key func(Finding) string) [][]Finding {
 	var all [][]Finding
 	at := map[string]int{}
 	for _, f := range r.Findings {
+		if f.Scenario != s.Name {
+			continue
+		}
 		k := key(f)
-		if f.Scenario != s.Name || k == "" {
+		if k == "" {
 			continue
 		}
 		i, known := at[k]
